@@ -1,0 +1,22 @@
+select
+    memory_id,
+    namespace,
+    memory_type,
+    provenance,
+    confidence,
+    note_id,
+    supersedes,
+    folded_into,
+    event_at,
+    created_at,
+    updated_at,
+    verified_at,
+    expires_at,
+    deleted_at,
+    deleted_reason,
+    is_live,
+    is_indexed,
+    heading_characters,
+    content_characters,
+    chunks
+from {{ source('kos', 'memory_facts') }}

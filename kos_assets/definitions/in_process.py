@@ -1,0 +1,126 @@
+"""A job executed inside this process, recorded in Dagster's Postgres: `kos demo`, `kos backfill`, tests.
+
+Its run, materialisations and checks are in the UI afterwards. The nightly location is imported only for a job of its.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from kos_assets import resources
+from kos_assets.definitions import live
+from kos_assets.errors import NotFoundError
+from kos_assets.operations.dagster_home import PROCESS_TAG, open_instance, this_process
+from kos_assets.settings import Settings
+
+
+@dataclass(frozen=True)
+class Step:
+    """News of a step. `state` is started, progress, done or failed; `text` is how far it is, or why it failed."""
+
+    name: str
+    state: str
+    seconds: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run. `metadata` is by asset key (`kos/notes`), `failed_checks` by asset and check."""
+
+    run_id: str
+    success: bool
+    seconds: float
+    metadata: dict[str, dict[str, Any]]
+    passed_checks: int
+    failed_checks: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def materialize_in_process(
+    settings: Settings, job_name: str, *, on_step: Callable[[Step], None] | None = None
+) -> Outcome:
+    """Execute a job of either location here and now; expected failures are in the outcome, not raised.
+
+    `settings` has the DSNs of a database that runs (owner or roles, and Dagster's). Raises NotFoundError for an unknown
+    job, ConfigError when a resource cannot be made.
+    """
+    run_id = str(uuid.uuid4())
+    with open_instance(settings) as instance, resources.from_settings(settings) as bound:
+        job = _job(settings, job_name)
+        if on_step is not None:
+            instance.add_event_listener(run_id, lambda entry: _tell(entry, on_step))
+        result = job.execute_in_process(
+            instance=instance,
+            run_id=run_id,
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},  # `on_step` tells
+            raise_on_error=False,
+            resources={name: value for name, value in bound.items() if name in job.resource_defs},
+            tags={PROCESS_TAG: this_process()},
+        )
+        stats = instance.get_run_stats(run_id)
+    return _outcome(result, (stats.end_time or 0.0) - (stats.start_time or 0.0))
+
+
+def _job(settings: Settings, name: str) -> dg.JobDefinition:
+    if name in _names(live.defs):
+        return live.defs.resolve_job_def(name)
+    from kos_assets.assets.dbt_manifest import prepare_manifest
+    from kos_assets.definitions import nightly
+
+    defs = nightly.build(settings, prepare_manifest(settings.data_dir / "dbt"))
+    if name not in _names(defs):
+        raise NotFoundError(f"There is no job {name!r}.", fix="`ingest` and `nightly` are the jobs.")
+    return defs.resolve_job_def(name)
+
+
+def _names(defs: dg.Definitions) -> set[str]:
+    return {job.name for job in defs.resolve_all_job_defs()}
+
+
+def _tell(entry: dg.EventLogEntry, on_step: Callable[[Step], None]) -> None:
+    event = entry.dagster_event
+    if event is None:
+        if entry.step_key is not None and entry.level == logging.INFO:
+            on_step(Step(entry.step_key, "progress", text=entry.user_message))
+        return
+    if event.step_key is None:
+        return
+    if event.event_type == dg.DagsterEventType.STEP_START:
+        on_step(Step(event.step_key, "started"))
+    elif event.event_type == dg.DagsterEventType.STEP_SUCCESS:
+        on_step(Step(event.step_key, "done", seconds=event.step_success_data.duration_ms / 1000))
+    elif event.event_type == dg.DagsterEventType.STEP_FAILURE:
+        on_step(Step(event.step_key, "failed", text=_reason(event)))
+
+
+def _reason(event: dg.DagsterEvent) -> str:
+    data = event.step_failure_data
+    if data.user_failure_data is not None and data.user_failure_data.description:
+        return str(data.user_failure_data.description)
+    return "" if data.error is None else data.error.message.strip()
+
+
+def _outcome(result: dg.ExecuteInProcessResult, seconds: float) -> Outcome:
+    metadata: dict[str, dict[str, Any]] = {}
+    for event in result.all_events:
+        if event.is_step_materialization and event.asset_key is not None:
+            values = event.step_materialization_data.materialization.metadata
+            metadata[event.asset_key.to_user_string()] = {name: value.value for name, value in values.items()}
+    checks = result.get_asset_check_evaluations()
+    failed = [f"{check.asset_key.to_user_string()}: {check.check_name}" for check in checks if not check.passed]
+    return Outcome(
+        run_id=result.run_id,
+        success=result.success,
+        seconds=seconds,
+        metadata=metadata,
+        passed_checks=len(checks) - len(failed),
+        failed_checks=tuple(failed),
+        failures=tuple(f"{event.step_key}: {_reason(event)}" for event in result.get_step_failure_events()),
+    )

@@ -1,0 +1,71 @@
+"""Where a link of a note leads: vault paths, names and aliases to notes. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+from uuid import UUID
+
+_EXTENSIONS = (".md", ".markdown")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a note can be linked by."""
+
+    note_id: UUID
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+
+
+def _key(name: str) -> str:
+    name = name.strip().casefold()
+    for extension in _EXTENSIONS:
+        name = name.removesuffix(extension)
+    return name
+
+
+class LinkIndex:
+    """Resolves link targets as Obsidian does: path, then name (shortest path first), then alias or title."""
+
+    def __init__(self, notes: Iterable[Named]) -> None:
+        self._paths: dict[str, UUID] = {}
+        names: defaultdict[str, list[tuple[int, str, UUID]]] = defaultdict(list)
+        aliases: defaultdict[str, list[tuple[int, str, UUID]]] = defaultdict(list)
+        for note in notes:
+            path = _key(note.path)
+            order = (len(note.path), note.path, note.note_id)
+            self._paths.setdefault(path, note.note_id)
+            names[path.rpartition("/")[2]].append(order)
+            for alias in {_key(alias) for alias in (*note.aliases, note.title)}:
+                aliases[alias].append(order)
+        self._names = {name: sorted(found) for name, found in names.items()}
+        self._aliases = {name: sorted(found) for name, found in aliases.items()}
+
+    def resolve(self, target: str, *, source_path: str) -> UUID | None:
+        """The note that a link in `source_path` leads to, or None (dangling, external, or an attachment)."""
+        folder = posixpath.dirname(source_path)
+        if not target.strip():
+            return self._paths.get(_key(source_path))
+        for form in dict.fromkeys((target, unquote(target))):
+            found = self._resolve_form(form.strip(), folder)
+            if found is not None:
+                return found
+        return None
+
+    def _resolve_form(self, target: str, folder: str) -> UUID | None:
+        relative = _key(posixpath.normpath(posixpath.join(folder, target)))
+        absolute = _key(posixpath.normpath(target.lstrip("/"))) if target.strip("/") else ""
+        for path in (absolute, relative) if not target.startswith(".") else (relative,):
+            if path in self._paths:
+                return self._paths[path]
+        name = absolute.rpartition("/")[2]
+        candidates: Sequence[tuple[int, str, UUID]] = self._names.get(name, ())
+        if "/" in absolute:
+            candidates = [item for item in candidates if _key(item[1]).endswith("/" + absolute)]
+        candidates = candidates or self._aliases.get(_key(target), ())
+        return candidates[0][2] if candidates else None

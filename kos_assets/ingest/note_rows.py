@@ -1,0 +1,119 @@
+"""From a parsed note to the row that is stored: classification, language, dates, provenance. Pure but for the models of
+language detection, which come with their library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from kos_assets.domain.classify import classify
+from kos_assets.domain.language import detect
+from kos_assets.domain.vocabulary import MEMORY_TYPES, MemoryType
+from kos_assets.settings import Settings
+from kos_assets.vault.note import ParsedNote
+from kos_assets.vault.scan import FileStat
+
+_RAW_CONFIDENCE = 0.95
+_OUTPUT_CONFIDENCE = 0.7
+_PROVENANCES = {"raw", "derived", "output"}
+_LANGUAGE_SAMPLE = 4000
+_UNHASHED = {"size_bytes", "mtime_ns", "file_hash", "stamped", "row_hash"}
+
+
+def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, settings: Settings) -> dict[str, Any]:
+    """Every column of kos.notes but the file's facts. `row_hash` covers all that a memory is made from."""
+    explicit = note.memory_type if note.memory_type in MEMORY_TYPES else None
+    if explicit == "working" and note.expires_at is None:
+        explicit = None  # S3: scratch without an end is kept as an ordinary note
+    kind = note.properties.get("kind")
+    chosen = classify(
+        explicit=_memory_type(explicit),
+        path=note.path,
+        title=note.title,
+        kind=kind if isinstance(kind, str) else None,
+        content=note.content,
+        headings=[heading.text for heading in note.headings],
+    )
+    provenance = _provenance(note, namespace)
+    default_confidence = _RAW_CONFIDENCE if provenance == "raw" else _OUTPUT_CONFIDENCE
+    home = note.home if note.home is not None else note.path.rpartition("/")[0]
+    dated = note.event_at is not None
+    row: dict[str, Any] = {
+        "note_id": note_id,
+        "source": settings.source,
+        "path": note.path,
+        "title": note.title,
+        "title_rule": note.title_rule,
+        "content": note.content.strip("\n").replace("\x00", "\N{REPLACEMENT CHARACTER}"),
+        "namespace": namespace,
+        "memory_type": chosen.memory_type,
+        "type_reason": chosen.reason,
+        "type_confidence": chosen.confidence,
+        "provenance": provenance,
+        "confidence": default_confidence if note.confidence is None else note.confidence,
+        "author": _author(note),
+        "home_path": home.strip("/"),
+        "lang": detect(f"{note.title}\n{note.content[:_LANGUAGE_SAMPLE]}"),
+        "event_at": note.event_at if dated else datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC),
+        "event_zone": note.event_zone if dated else settings.time_zone,
+        "event_rule": note.event_rule if dated else "mtime",
+        "source_updated_at": note.updated_at or note.created_at,
+        "verified_at": note.verified_at,
+        "expires_at": note.expires_at,
+        "properties": dict(note.properties),
+        "structure": _structure(note),
+        "content_hash": note.content_hash,
+        "body_hash": note.body_hash,
+    }
+    hashed = {key: value for key, value in row.items() if key not in _UNHASHED}
+    row["row_hash"] = hashlib.sha256(
+        json.dumps(hashed, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+    return row
+
+
+def note_links(note: ParsedNote, note_id: UUID) -> list[dict[str, Any]]:
+    """The raw links of a note: embeds, wikilinks and links to Markdown files."""
+    return [
+        {
+            "note_id": note_id,
+            "ordinal": ordinal,
+            "kind": "embeds" if link.kind == "embed" else "links_to",
+            "target": link.target,
+            "anchor": link.heading or (f"^{link.block}" if link.block else None),
+            "line": link.line,
+        }
+        for ordinal, link in enumerate(note.links)
+    ]
+
+
+def _memory_type(name: str | None) -> MemoryType | None:
+    return next((memory_type for memory_type in MEMORY_TYPES if memory_type == name), None)
+
+
+def _provenance(note: ParsedNote, namespace: str) -> str:
+    """What agents wrote is output (V9); frontmatter may say so too, or say `derived`."""
+    given = note.properties.get("provenance")
+    if isinstance(given, str) and given in _PROVENANCES:
+        return given
+    return "output" if namespace.startswith("agent:") else "raw"
+
+
+def _author(note: ParsedNote) -> str | None:
+    author = note.properties.get("author")
+    return author if isinstance(author, str) and author.strip() else None
+
+
+def _structure(note: ParsedNote) -> dict[str, Any]:
+    done = sum(1 for task in note.tasks if task.status in "xX")
+    return {
+        "aliases": list(note.aliases),
+        "tags": list(note.tags),
+        "people": list(note.people),
+        "headings": [[heading.level, heading.text] for heading in note.headings],
+        "tasks_open": len(note.tasks) - done,
+        "tasks_done": done,
+    }

@@ -1,0 +1,303 @@
+"""Step 1: the vault's files to kos.notes. A stat per file, a hash, parsing, ids, stamps, quarantine (V1-V5, V9).
+
+One transaction holds the whole change, so a killed scan leaves nothing half done; stamps written before it are found
+and kept by the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+from kos_assets.errors import VaultError
+from kos_assets.ingest.note_rows import note_links, note_row
+from kos_assets.ingest.reports import NotesReport, Progress
+from kos_assets.settings import Settings
+from kos_assets.store import notes as store_notes
+from kos_assets.store.database import Row, Session, Store
+from kos_assets.vault import git, identity, sidecar
+from kos_assets.vault.namespaces import resolve_namespace
+from kos_assets.vault.note import ParsedNote, parse_note
+from kos_assets.vault.problems import Problem, Unreadable
+from kos_assets.vault.scan import FileStat, hidden_by, read, walk
+from kos_assets.vault.stamp import Stamped, Waiting, write_stamp
+
+_MASS_DELETION = 20
+"""Fewer notes than this may all vanish in one scan; of more, at most half, unless the person says that it is meant."""
+
+
+@dataclass
+class _Scan:
+    """What one look at the vault found."""
+
+    root: Path
+    adoption: sidecar.Adoption | None
+    ids: dict[str, UUID]
+    known: dict[str, Row]
+    stats: dict[str, FileStat]
+    unreadable: list[Unreadable]
+    parsed: dict[str, ParsedNote]
+    touched: list[str]
+
+
+def sync_notes(
+    store: Store,
+    settings: Settings,
+    *,
+    now: datetime | None = None,
+    progress: Progress | None = None,
+    allow_mass_deletion: bool = False,
+) -> NotesReport:
+    """Bring kos.notes to what the vault's files say. Raises VaultError when the vault as a whole cannot be trusted.
+
+    An unchanged vault costs one stat per file and writes nothing (V5). A file that cannot be read keeps the note that
+    it gave before and is listed in quarantine (V1, V4).
+    """
+    started = time.monotonic()
+    at = now or datetime.now(UTC)
+    root = settings.require_vault()
+    with store.exclusive("ingest:notes"):
+        scan = _look(store, settings, root, progress)
+        gone = _vanished(scan)
+        _refuse_mass_deletion(scan, gone, allowed=allow_mass_deletion)
+        assignments = _assign(scan, settings)
+        stamps = _stamp(scan, assignments, settings, at)
+        with store.transaction(pipeline=True) as session:
+            report = _write(session, scan, settings, assignments=assignments, stamps=stamps, gone=gone)
+        _write_sidecar(scan, assignments, stamps)
+    return replace(report, seconds=round(time.monotonic() - started, 3))
+
+
+def _look(store: Store, settings: Settings, root: Path, progress: Progress | None) -> _Scan:
+    found, unreadable = walk(root)
+    adoption = sidecar.read_adoption(root)
+    ids, problems = sidecar.read_ids(root)
+    if problems:
+        raise VaultError(
+            f"{len(problems)} line(s) of the vault's id file are damaged; the first is line {problems[0].line}.",
+            why="Going on would give those notes new ids.",
+            fix=f"Restore {sidecar.IDS_PATH} in the vault from git or a backup, or delete the damaged lines.",
+        )
+    with store.transaction(pipeline=True) as session:
+        _check_vault(store_notes.installation(session), adoption, root)
+        known = {row["path"]: row for row in store_notes.known(session, settings.source)}
+    stats = {stat.path: stat for stat in found}
+    scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, [])
+    candidates = [stat for stat in found if _differs(known.get(stat.path), stat)]
+    for number, stat in enumerate(candidates, start=1):
+        _read(scan, stat, settings)
+        if progress and (number % 100 == 0 or number == len(candidates)):
+            progress("notes", number, len(candidates))
+    return scan
+
+
+def _check_vault(row: Row | None, adoption: sidecar.Adoption | None, root: Path) -> None:
+    """Another vault under the same store would read as "everything was deleted": refuse it."""
+    if row is None:
+        return
+    same_id = adoption is not None and row["vault_id"] == adoption.vault_id
+    if not same_id and row["vault_root"] != str(root.resolve()):
+        raise VaultError(
+            f"This installation belongs to the vault {row['vault_root']}, not to {root}.",
+            why="Scanning another vault would mark every note of the first one as deleted.",
+            fix="Use another KOS_DATA_DIR (or database) for it; for a moved vault, run `kos init` on it first.",
+        )
+
+
+def _differs(row: Row | None, stat: FileStat) -> bool:
+    return row is None or (row["size_bytes"], row["mtime_ns"]) != (stat.size, stat.mtime_ns)
+
+
+def _read(scan: _Scan, stat: FileStat, settings: Settings) -> None:
+    data = read(scan.root, stat)
+    note = data if isinstance(data, Unreadable) else parse_note(stat.path, data, zone=settings.zone)
+    if isinstance(note, Unreadable):
+        scan.unreadable.append(note)
+        return
+    row = scan.known.get(stat.path)
+    if row is not None and row["file_hash"] == note.file_hash:
+        scan.touched.append(stat.path)
+    scan.parsed[stat.path] = note
+
+
+def _vanished(scan: _Scan) -> list[str]:
+    return [path for path in scan.known if path not in scan.stats and hidden_by(path, scan.unreadable) is None]
+
+
+def _refuse_mass_deletion(scan: _Scan, gone: Sequence[str], *, allowed: bool) -> None:
+    moved_in = sum(1 for path in scan.stats if path not in scan.known)
+    lost = len(gone) - moved_in
+    if allowed or lost <= _MASS_DELETION or lost * 2 <= len(scan.known):
+        return
+    raise VaultError(
+        f"{len(gone)} of {len(scan.known)} notes are gone from {scan.root}; nothing was changed.",
+        why="That looks like an unmounted drive or a half-finished synchronisation.",
+        fix="If it is meant, run `kos ingest --allow-mass-deletion`.",
+    )
+
+
+def _assign(scan: _Scan, settings: Settings) -> dict[str, identity.Assignment]:
+    known = {path: identity.Known(path, row["note_id"], row["content_hash"]) for path, row in scan.known.items()}
+    blocked = {item.path for item in scan.unreadable}
+    seen = []
+    for path in scan.stats:
+        note, row = scan.parsed.get(path), scan.known.get(path)
+        if note is not None:
+            seen.append(identity.Seen(path, note.kos_id, note.content_hash))
+        elif path not in blocked and row is not None:
+            seen.append(identity.Seen(path, row["note_id"] if row["stamped"] else None, row["content_hash"]))
+        elif row is not None:
+            seen.append(identity.Seen(path, None, None))
+    found = identity.assign(
+        known, seen, scan.ids, settings.source, lambda paths: git.first_commit_times(scan.root, paths)
+    )
+    return {item.path: item for item in found}
+
+
+def _stamp(
+    scan: _Scan, assignments: Mapping[str, identity.Assignment], settings: Settings, at: datetime
+) -> dict[str, Stamped | Waiting]:
+    """Write ids into files where the person agreed to it; what is not safe or not yet quiet stays in the sidecar."""
+    if scan.adoption is None or scan.adoption.stamp != "frontmatter":
+        return {}
+    results: dict[str, Stamped | Waiting] = {}
+    for path, item in assignments.items():
+        note, row = scan.parsed.get(path), scan.known.get(path)
+        file_hash = note.file_hash if note is not None else row["file_hash"] if row is not None else None
+        stamped = note.kos_id == item.note_id if note is not None else bool(row and row["stamped"])
+        if file_hash is None or (stamped and not item.restamp) or (note is not None and not note.stampable):
+            continue
+        result = write_stamp(scan.root, path, file_hash, item.note_id, now=at, quiet_s=settings.stamp_quiet_s)
+        if isinstance(result, Stamped | Waiting):
+            results[path] = result
+    return results
+
+
+def _write(
+    session: Session,
+    scan: _Scan,
+    settings: Settings,
+    *,
+    assignments: Mapping[str, identity.Assignment],
+    stamps: Mapping[str, Stamped | Waiting],
+    gone: Sequence[str],
+) -> NotesReport:
+    rows, touched, links, entries = [], [], [], []
+    for path, item in assignments.items():
+        note, row = scan.parsed.get(path), scan.known.get(path)
+        stamp = stamps.get(path)
+        if note is None:
+            if isinstance(stamp, Stamped) and row is not None:
+                touched.append(_file_facts(item.note_id, stamp, scan.stats[path], row["file_hash"], stamped=True))
+            continue
+        namespace, wish = resolve_namespace(
+            path, note.kos_namespace, settings.namespace_folders, settings.default_namespace
+        )
+        entries += [_problem_entry(path, namespace, problem) for problem in (*note.problems, *([wish] if wish else []))]
+        is_stamped = isinstance(stamp, Stamped) or note.kos_id == item.note_id
+        facts = _file_facts(item.note_id, stamp, scan.stats[path], note.file_hash, stamped=is_stamped)
+        if path in scan.touched and row is not None and row["note_id"] == item.note_id:
+            touched.append(facts)
+            continue
+        rows.append({**note_row(note, item.note_id, namespace, scan.stats[path], settings), **facts})
+        links += note_links(note, item.note_id)
+    standing = {item.note_id for item in assignments.values()}
+    deleted = [scan.known[path]["note_id"] for path in gone if scan.known[path]["note_id"] not in standing]
+    store_notes.upsert(session, rows)
+    if rows:
+        store_notes.replace_links(session, [row["note_id"] for row in rows], links)
+    store_notes.touch(session, touched)
+    store_notes.mark_deleted(session, deleted)
+    blocked = _quarantine(session, scan, settings, entries, gone)
+    if scan.adoption or store_notes.installation(session) is None:
+        vault_id = scan.adoption.vault_id if scan.adoption else None
+        store_notes.adopt(session, vault_id, str(scan.root.resolve()))
+    paths_before = {row["note_id"]: path for path, row in scan.known.items()}
+    new = [row for row in rows if row["note_id"] not in paths_before]
+    moved = [row for row in rows if paths_before.get(row["note_id"], row["path"]) != row["path"]]
+    return NotesReport(
+        files=len(scan.stats),
+        read=len(scan.parsed),
+        new=len(new),
+        changed=len(rows) - len(new) - len(moved),
+        moved=len(moved),
+        deleted=len(deleted),
+        stamped=sum(1 for result in stamps.values() if isinstance(result, Stamped) and result.written),
+        waiting=sum(1 for result in stamps.values() if isinstance(result, Waiting)),
+        blocked=blocked,
+        problems=len(entries),
+        changed_ids=tuple(str(row["note_id"]) for row in rows[:10]),
+    )
+
+
+def _file_facts(
+    note_id: UUID, stamp: Stamped | Waiting | None, stat: FileStat, file_hash: str, *, stamped: bool
+) -> dict[str, object]:
+    """Size, time and hash of the file as it stands now, after a stamp."""
+    if isinstance(stamp, Stamped):
+        size, mtime_ns, file_hash = stamp.size, stamp.mtime_ns, stamp.file_hash
+    else:
+        size, mtime_ns = stat.size, stat.mtime_ns
+    return {
+        "note_id": note_id,
+        "size_bytes": size,
+        "mtime_ns": mtime_ns,
+        "file_hash": file_hash,
+        "stamped": stamped,
+    }
+
+
+def _quarantine(
+    session: Session, scan: _Scan, settings: Settings, entries: list[dict[str, object]], gone: Sequence[str]
+) -> int:
+    """Replace what is known against every path that was looked at; the number of blocked paths."""
+    blocked = [
+        {
+            "path": item.path,
+            "code": item.code,
+            "line": 0,
+            "severity": "blocked",
+            "namespace": settings.default_namespace,
+            "reason": item.reason,
+            "fix": item.fix,
+        }
+        for item in scan.unreadable
+    ]
+    held = {row["path"] for row in store_notes.quarantined(session) if row["severity"] == "blocked"}
+    released = {*scan.parsed, *gone, *(item.path for item in scan.unreadable), *(held - set(scan.stats))}
+    if released or blocked or entries:
+        store_notes.quarantine(session, sorted(released), [*blocked, *entries])
+    return len({entry["path"] for entry in blocked})
+
+
+def _problem_entry(path: str, namespace: str, problem: Problem) -> dict[str, object]:
+    return {
+        "path": path,
+        "code": problem.code,
+        "line": problem.line or 0,
+        "severity": "problem",
+        "namespace": namespace,
+        "reason": problem.reason,
+        "fix": problem.fix,
+    }
+
+
+def _write_sidecar(
+    scan: _Scan, assignments: Mapping[str, identity.Assignment], stamps: Mapping[str, Stamped | Waiting]
+) -> None:
+    """Ids of notes that do not carry their own; a stamped note's id leaves the sidecar."""
+    ids: dict[str, UUID] = {}
+    for path, item in assignments.items():
+        note, row = scan.parsed.get(path), scan.known.get(path)
+        carried = note.kos_id == item.note_id if note is not None else bool(row and row["stamped"])
+        if not carried and not isinstance(stamps.get(path), Stamped):
+            ids[path] = item.note_id
+    hidden = {path: note_id for path, note_id in scan.ids.items() if path not in scan.stats}
+    for path, note_id in hidden.items():
+        if hidden_by(path, scan.unreadable) is not None:
+            ids.setdefault(path, note_id)
+    sidecar.write_ids(scan.root, ids)

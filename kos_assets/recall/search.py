@@ -1,0 +1,330 @@
+"""R1, R2, R5, R7, R9: search gives index lines and a confidence; fetch gives whole memories.
+
+One transaction a call, with the caller's namespaces set in it. Without an embedder (or with another model than the
+store's) search goes on by words alone and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from kos_assets.domain import confidence
+from kos_assets.domain.confidence import DEFAULT_THRESHOLDS, Thresholds
+from kos_assets.domain.index_line import clean_inline, index_line
+from kos_assets.domain.language import detect
+from kos_assets.domain.ranking import Candidate, Ranked, Standing, fuse
+from kos_assets.domain.tokens import query_terms
+from kos_assets.domain.vocabulary import MEMORY_TYPES, ConfidenceLevel, check_namespace
+from kos_assets.errors import InputError, ProviderUnavailableError
+from kos_assets.inference.embedding import Embedder
+from kos_assets.recall.traces import TraceWriter
+from kos_assets.store import search as store_search
+from kos_assets.store.database import Row, Session, Store
+from kos_assets.store.search import DenseQuery, Filters
+
+MAX_LIMIT = 100
+MAX_QUERY_CHARACTERS = 4000
+MAX_FETCH = 50
+_ARM = 60
+_MOST_LANGUAGES = 4
+_PREVIEW_SOURCE = 400
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question. `namespaces`: what the caller may read, never empty. `limit`: 1 to 100 results."""
+
+    text: str
+    namespaces: tuple[str, ...]
+    limit: int = 10
+    types: tuple[str, ...] = ()
+    home: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    principal: str = "owner"
+    session: str | None = None
+
+    @property
+    def filters(self) -> Filters:
+        """The filters as the store takes them."""
+        return Filters(self.types, self.home, self.since, self.until, self.as_of)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result: the fixed index line (R2) and where it comes from (R9). `similar_to`: near-duplicates in the page."""
+
+    memory_id: UUID
+    index_line: str
+    heading: str
+    namespace: str
+    memory_type: str
+    provenance: str
+    confidence: float
+    event_at: datetime | None
+    verified_at: datetime | None
+    stale: bool
+    path: str | None
+    score: float
+    bm25: float | None
+    cosine: float | None
+    matched_by: tuple[str, ...]
+    similar_to: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The page, and how far it can be trusted (R5)."""
+
+    query: str
+    confidence: ConfidenceLevel
+    advice: str
+    mode: str
+    calibrated: bool
+    trace_id: UUID
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Whole memories in the order asked for, and the ids that no live row of the scope has."""
+
+    memories: tuple[Row, ...]
+    missing: tuple[UUID, ...]
+
+
+class Recall:
+    """Search and fetch over one store, as the serving role. Safe to share between threads."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder | None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.traces = TraceWriter(store)
+        self._clock = clock
+
+    def close(self) -> None:
+        """Store what traces are left; the store itself belongs to whoever made it."""
+        self.traces.close()
+
+    def search(self, query: Query) -> Answer:
+        """R1: the best memories for a question, as index lines. Raises InputError, StoreError."""
+        _check(query)
+        started = time.perf_counter()
+        notes: list[str] = []
+        vector = self._embed(query.text, notes)
+        with self.store.transaction(namespaces=query.namespaces) as session:
+            dense = self._dense_query(session, vector, notes)
+            thresholds, calibrated = self._thresholds(session)
+            if query.text.strip():
+                ranked, rows, words = self._ranked(session, query, dense)
+            else:
+                ranked, rows, words = _chosen_by_filters(session, query)
+            page = ranked[: query.limit]
+            _complete_previews(session, [rows[item.candidate.memory_id] for item in page])
+            similar = store_search.similar_pairs(session, [item.candidate.memory_id for item in page])
+        hits = tuple(_hit(item, rows[item.candidate.memory_id], similar) for item in page)
+        level = _level(query, ranked, words, thresholds)
+        answer = Answer(
+            query=query.text,
+            confidence=level,
+            advice=confidence.ADVICE[level],
+            mode="hybrid" if dense is not None else "lexical",
+            calibrated=calibrated,
+            trace_id=uuid4(),
+            hits=hits,
+            notes=tuple(notes),
+        )
+        self.traces.trace(self._trace(query, answer, (time.perf_counter() - started) * 1000))
+        return answer
+
+    def fetch(
+        self,
+        memory_ids: Sequence[UUID],
+        *,
+        namespaces: tuple[str, ...],
+        principal: str = "owner",
+        session: str | None = None,
+    ) -> Fetched:
+        """R2: whole memories by id. An id that is unknown, retired or of another namespace is `missing`, all alike."""
+        wanted = tuple(dict.fromkeys(memory_ids))
+        if not 1 <= len(wanted) <= MAX_FETCH:
+            raise InputError(f"Fetch takes 1 to {MAX_FETCH} ids, not {len(wanted)}.")
+        _check_scope(namespaces)
+        with self.store.transaction(namespaces=namespaces) as open_session:
+            rows = store_search.whole(open_session, wanted)
+        at = self._clock().isoformat()
+        for memory_id in rows:
+            self.traces.read({"memory_id": str(memory_id), "at": at, "principal": principal, "session": session})
+        return Fetched(
+            memories=tuple(rows[memory_id] for memory_id in wanted if memory_id in rows),
+            missing=tuple(memory_id for memory_id in wanted if memory_id not in rows),
+        )
+
+    def _embed(self, text: str, notes: list[str]) -> Any:
+        if self.embedder is None or not text.strip():
+            if self.embedder is None:
+                notes.append("No embedder is available: searched by words only.")
+            return None
+        try:
+            return self.embedder.embed_query(text)
+        except ProviderUnavailableError:
+            notes.append("The embedder does not answer: searched by words only.")
+            return None
+
+    def _dense_query(self, session: Session, vector: Any, notes: list[str]) -> DenseQuery | None:
+        if vector is None or self.embedder is None:
+            return None
+        model = store_search.active_model(session)
+        if model is None:
+            notes.append("Nothing is embedded yet: searched by words only.")
+            return None
+        if model["model_id"] != self.embedder.identity.model_id:
+            notes.append("The store's vectors come from another model: searched by words only. Run `kos reembed`.")
+            return None
+        return DenseQuery(model["model_key"], vector)
+
+    def _thresholds(self, session: Session) -> tuple[Thresholds, bool]:
+        row = store_search.calibration(session)
+        if row is None:
+            return DEFAULT_THRESHOLDS, False
+        return Thresholds(row["weak"], row["strong"]), True
+
+    def _ranked(
+        self, session: Session, query: Query, dense: DenseQuery | None
+    ) -> tuple[list[Ranked], dict[UUID, Row], int]:
+        """Ranked candidates, their rows, and how many words of the query count."""
+        own = detect(query.text)
+        spoken = store_search.languages(session)[:_MOST_LANGUAGES]
+        words = query_terms(query.text, list(dict.fromkeys([own, *spoken])))
+        terms = [(term, number) for number, word in enumerate(words, start=1) for term in word.alternatives]
+        depth = max(_ARM, 2 * query.limit)
+        while True:
+            found = store_search.candidates(session, terms=terms, dense=dense, filters=query.filters, limit=depth)
+            if len(found) >= query.limit or depth >= 32 * query.limit:
+                break
+            depth *= 4  # several chunks of few memories filled the arms: look further until the page is full
+        rows = store_search.lines(session, [row["memory_id"] for row in found])
+        standings = {
+            memory_id: Standing(row["provenance"], row["confidence"], row["importance"])
+            for memory_id, row in rows.items()
+        }
+        return fuse([Candidate(**row) for row in found], standings), rows, len(words)
+
+    def _trace(self, query: Query, answer: Answer, latency_ms: float) -> dict[str, Any]:
+        filters = {name: value for name, value in query.filters.values().items() if value is not None}
+        return {
+            "trace_id": str(answer.trace_id),
+            "at": self._clock().isoformat(),
+            "principal": query.principal,
+            "session": query.session,
+            "namespaces": list(query.namespaces),
+            "kind": "search",
+            "query": query.text.replace("\x00", ""),
+            "filters": {
+                name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()
+            },
+            "model_id": self.embedder.identity.model_id if self.embedder and answer.mode == "hybrid" else None,
+            "confidence": answer.confidence,
+            "results": [
+                {
+                    "memory_id": str(hit.memory_id),
+                    "score": round(hit.score, 4),
+                    "bm25": hit.bm25,
+                    "cosine": hit.cosine,
+                    "stale": hit.stale,
+                }
+                for hit in answer.hits
+            ],
+            "latency_ms": round(latency_ms, 2),
+        }
+
+
+def _check(query: Query) -> None:
+    _check_scope(query.namespaces)
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise InputError(f"limit must lie between 1 and {MAX_LIMIT}, not {query.limit}.")
+    if len(query.text) > MAX_QUERY_CHARACTERS:
+        raise InputError(
+            f"The query has {len(query.text)} characters.", why=f"At most {MAX_QUERY_CHARACTERS} are searched."
+        )
+    unknown = set(query.types) - set(MEMORY_TYPES)
+    if unknown:
+        raise InputError(f"Unknown memory type: {sorted(unknown)[0]}.", why=f"Types are {', '.join(MEMORY_TYPES)}.")
+    for name, moment in (("since", query.since), ("until", query.until), ("as_of", query.as_of)):
+        if moment is not None and moment.tzinfo is None:
+            raise InputError(f"{name} has no time zone.", fix="Write it like 2026-03-04T00:00:00+01:00.")
+    if not query.text.strip() and not query.filters.any:
+        raise InputError("Nothing to search for.", fix="Give a query, or at least one filter.")
+
+
+def _check_scope(namespaces: Sequence[str]) -> None:
+    if not namespaces:
+        raise InputError("No namespace is given.", why="A search without a scope finds nothing, never everything.")
+    for name in namespaces:
+        check_namespace(name)
+
+
+def _chosen_by_filters(session: Session, query: Query) -> tuple[list[Ranked], dict[UUID, Row], int]:
+    memory_ids = store_search.filtered(session, query.filters, query.limit)
+    rows = store_search.lines(session, memory_ids)
+    ranked = [
+        Ranked(Candidate(memory_id, None, None, None, 0, by_words=False, by_meaning=False), 1.0, 1.0)
+        for memory_id in memory_ids
+        if memory_id in rows
+    ]
+    return ranked, rows, 0
+
+
+def _complete_previews(session: Session, rows: Sequence[Row]) -> None:
+    """A content that begins with pages of white space needs more than its beginning for 80 characters of preview."""
+    short = {
+        row["memory_id"]: row
+        for row in rows
+        if row["characters"] > len(row["content"]) and len(" ".join(row["content"].split())) < _PREVIEW_SOURCE
+    }
+    for memory_id, whole in store_search.whole(session, list(short)).items() if short else ():
+        short[memory_id]["content"] = whole["content"]
+
+
+def _level(query: Query, ranked: Sequence[Ranked], words: int, thresholds: Thresholds) -> ConfidenceLevel:
+    if not query.text.strip():
+        return "filtered"
+    if not ranked:
+        return "none"
+    cosines = [item.candidate.cosine for item in ranked if item.candidate.cosine is not None]
+    literal = words > 0 and any(item.candidate.matched >= words for item in ranked[:3])
+    return confidence.level(top_cosine=max(cosines, default=None), thresholds=thresholds, every_word_matched=literal)
+
+
+def _hit(item: Ranked, row: Row, similar: Sequence[tuple[UUID, UUID]]) -> Hit:
+    candidate = item.candidate
+    twins = {other for pair in similar if candidate.memory_id in pair for other in pair} - {candidate.memory_id}
+    return Hit(
+        memory_id=candidate.memory_id,
+        index_line=index_line(candidate.memory_id, row["heading"], row["content"]),
+        heading=clean_inline(row["heading"]),
+        namespace=row["namespace"],
+        memory_type=row["memory_type"],
+        provenance=row["provenance"],
+        confidence=round(float(row["confidence"]), 3),
+        event_at=row["event_at"],
+        verified_at=row["verified_at"],
+        stale=bool(row["stale"]),
+        path=row["note_path"],
+        score=item.score,
+        bm25=candidate.bm25,
+        cosine=candidate.cosine,
+        matched_by=tuple(
+            name for name, found in (("words", candidate.by_words), ("meaning", candidate.by_meaning)) if found
+        ),
+        similar_to=tuple(sorted(twins)),
+    )
