@@ -11,6 +11,7 @@ import os
 import shutil
 import threading
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,19 +20,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import dagster as dg
-from dagster_dbt import (
-    DagsterDbtTranslator,
-    DagsterDbtTranslatorSettings,
-    DbtCliInvocation,
-    DbtCliResource,
-    dbt_assets,
-)
 from packaging.version import Version
 
 from kos_assets.assets.dbt_manifest import dbt_environment, dbt_program, keep_newest, project_dir
 from kos_assets.jobs import HEALTH_POOL, permanent_failures
 from kos_assets.settings import Settings
 from kos_assets.store.database import parse_dsn, role_dsn
+
+with warnings.catch_warnings():
+    warnings.filterwarnings(
+        "ignore", message="sqlglotrs is deprecated", category=DeprecationWarning
+    )  # dagster-dbt's own
+    from dagster_dbt import (
+        DagsterDbtTranslator,
+        DagsterDbtTranslatorSettings,
+        DbtCliInvocation,
+        DbtCliResource,
+        dbt_assets,
+    )
 
 GROUP: Final = "health"
 _PARTIAL_PARSE: Final = "partial_parse.msgpack"

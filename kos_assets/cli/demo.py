@@ -104,7 +104,7 @@ def _run_job(settings: Settings, job: str) -> Any:
         if step.state == "done":
             out.print(f"      {step.name} ({step.seconds:.1f} s)", markup=False)
         elif step.state == "failed":
-            out.print(f"      {step.name} FAILED: {step.reason}", markup=False)
+            out.print(f"      {step.name} FAILED: {step.text}", markup=False)
 
     outcome = materialize_in_process(settings, job, on_step=tell)
     if not outcome.success:
@@ -126,23 +126,28 @@ def _materialise(settings: Settings) -> None:
 def _calibrate(settings: Settings) -> None:
     from kos_assets.evaluation.calibrate import calibrate
     from kos_assets.evaluation.gold import load_questions
+    from kos_assets.recall import Recall
 
     with (
-        _step(3, "Calibrating what counts as an answer (30 gold questions, 20 off-corpus probes)"),
+        _step(3, "Calibrating what counts as an answer"),
         store(settings, "reader") as reader,
         store(settings, "writer") as writer,
     ):
+        recall = Recall(reader, embedder_of(settings))
         result = calibrate(
-            reader,
+            recall,
             writer,
-            embedder_of(settings),
             gold=load_questions(DEMO / "gold" / "flat.jsonl"),
             probes=load_questions(PROBES),
             namespaces=settings.read_namespaces,
         )
+        recall.close()
+        report = result.report
         out.print(
-            f"      top-1 cosine: none up to {result.weak}, strong from {result.strong}; "
-            f"AUROC on held-out questions {result.held_out_auroc}"
+            f"      {result.questions} gold questions, {result.probes} off-corpus probes; rule `{report.rule}`: "
+            f"none up to {report.weak:.3f}, strong from {report.strong_from:.3f}\n"
+            f"      on questions not used for that: AUROC {report.auroc:.3f}, "
+            f"{report.answered:.0%} of gold above none, {report.false_strong:.0%} of probes called strong"
         )
 
 

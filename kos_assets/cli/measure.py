@@ -9,6 +9,7 @@ import typer
 
 from kos_assets.cli.context import embedder_of, installation, settings_of, store
 from kos_assets.cli.output import err, out, progress, table
+from kos_assets.recall import Recall
 
 DEMO = Path(__file__).parent.parent / "demo"
 PROBES = DEMO / "gold" / "probes.jsonl"
@@ -30,18 +31,28 @@ def calibrate(
     from kos_assets.evaluation.calibrate import calibrate as run
     from kos_assets.evaluation.gold import load_questions
 
-    settings = settings_of(context)
-    with installation(settings) as found, store(found, "reader") as reader, store(found, "writer") as writer:
+    with (
+        installation(settings_of(context)) as found,
+        store(found, "reader") as reader,
+        store(found, "writer") as writer,
+    ):
+        recall = Recall(reader, embedder_of(found))
         result = run(
-            reader,
+            recall,
             writer,
-            embedder_of(found),
             gold=load_questions(gold) if gold else None,
             probes=load_questions(probes),
             namespaces=found.read_namespaces,
         )
-    table("Calibration", ("what", "value"), [(name, value) for name, value in vars(result).items()])
-    if not result.separable:
+        recall.close()
+    columns = list(vars(result.report))
+    table(
+        f"Calibration of {result.model_id}: {result.questions} {result.kind} questions, {result.probes} probes",
+        columns,
+        [[vars(item)[column] for column in columns] for item in result.rules],
+    )
+    out.print(f"Shipped rule: {result.shipped}. auroc to near_strong: on questions that the thresholds never saw.")
+    if not result.report.separable:
         err.print("[yellow]WEAK >= STRONG: `strong` is not issued with this model and vault.[/]")
 
 

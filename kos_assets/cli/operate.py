@@ -50,7 +50,9 @@ def _run(context: typer.Context, job: str) -> None:
     settings.require_vault()
     with installation(settings) as found:
         outcome = materialize_in_process(
-            found, job, on_step=lambda step: err.print(f"  {step.name}: {step.state} {step.reason}", markup=False)
+            found,
+            job,
+            on_step=lambda step: err.print(f"  {step.name}: {step.state} {step.text}".rstrip(), markup=False),
         )
     rows = [
         (asset, ", ".join(f"{name} {value}" for name, value in values.items() if isinstance(value, int | float)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run. `metadata` is by asset key (`kos/notes`), `failed_checks` by asset and check."""
+    """A finished run. `metadata` is by asset key (`kos/notes`); checks are told as `kos/notes: name`.
+
+    A check whose severity is a warning is in `warned_checks` when it does not pass, never in `failed_checks`.
+    """
 
     run_id: str
     success: bool
@@ -40,6 +43,7 @@ class Outcome:
     metadata: dict[str, dict[str, Any]]
     passed_checks: int
     failed_checks: tuple[str, ...]
+    warned_checks: tuple[str, ...]
     failures: tuple[str, ...]
 
 
@@ -107,6 +111,14 @@ def _reason(event: dg.DagsterEvent) -> str:
     return "" if data.error is None else data.error.message.strip()
 
 
+def _not_passed(checks: Sequence[dg.AssetCheckEvaluation], severity: dg.AssetCheckSeverity) -> tuple[str, ...]:
+    return tuple(
+        f"{check.asset_key.to_user_string()}: {check.check_name}"
+        for check in checks
+        if not check.passed and check.severity == severity
+    )
+
+
 def _outcome(result: dg.ExecuteInProcessResult, seconds: float) -> Outcome:
     metadata: dict[str, dict[str, Any]] = {}
     for event in result.all_events:
@@ -114,13 +126,14 @@ def _outcome(result: dg.ExecuteInProcessResult, seconds: float) -> Outcome:
             values = event.step_materialization_data.materialization.metadata
             metadata[event.asset_key.to_user_string()] = {name: value.value for name, value in values.items()}
     checks = result.get_asset_check_evaluations()
-    failed = [f"{check.asset_key.to_user_string()}: {check.check_name}" for check in checks if not check.passed]
+    found = {severity: _not_passed(checks, severity) for severity in dg.AssetCheckSeverity}
     return Outcome(
         run_id=result.run_id,
         success=result.success,
         seconds=seconds,
         metadata=metadata,
-        passed_checks=len(checks) - len(failed),
-        failed_checks=tuple(failed),
+        passed_checks=sum(1 for check in checks if check.passed),
+        failed_checks=found[dg.AssetCheckSeverity.ERROR],
+        warned_checks=found[dg.AssetCheckSeverity.WARN],
         failures=tuple(f"{event.step_key}: {_reason(event)}" for event in result.get_step_failure_events()),
     )

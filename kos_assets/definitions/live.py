@@ -33,4 +33,5 @@ defs: Final = dg.Definitions(
     jobs=[ingest],
     sensors=kos_sensors,
     resources=from_environment(),
+    executor=dg.in_process_executor,  # also for what a person materialises in the UI
 )

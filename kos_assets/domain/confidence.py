@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Literal, get_args
 
 from kos_assets.domain.vocabulary import ConfidenceLevel
 
@@ -21,12 +22,30 @@ ADVICE: dict[ConfidenceLevel, str] = {
 }
 
 
+Rule = Literal["cosine", "evidence"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What one retrieval shows. `cosine`: the highest of any row, None without vectors. `evidence`: the highest mean of
+    a row's cosine and of the share of the query's words (weighted by rarity) that it has. Both 0..1."""
+
+    cosine: float | None
+    evidence: float | None
+
+    def by(self, rule: Rule) -> float | None:
+        """The signal that a rule looks at."""
+        return self.cosine if rule == "cosine" else self.evidence
+
+
 @dataclass(frozen=True)
 class Thresholds:
-    """Top-1 cosines of one embedding model: at `weak` or below the store does not know, from `strong` on it does."""
+    """Of one rule under one embedding model: at `weak` or below the store does not know, from `strong` on it does."""
 
     weak: float
     strong: float
+    rule: Rule = "evidence"
 
     @property
     def separable(self) -> bool:
@@ -34,30 +53,40 @@ class Thresholds:
         return self.weak < self.strong
 
 
-DEFAULT_THRESHOLDS = Thresholds(weak=0.40, strong=0.50)
+DEFAULT_THRESHOLDS = Thresholds(weak=0.39, strong=0.48)
 """For the embedded model before `kos calibrate` has run; answers then say that they are not calibrated."""
 
 
-def derive(gold: Sequence[float], probes: Sequence[float]) -> Thresholds:
-    """R5: WEAK = highest top-1 cosine of the off-corpus probes + 0.003; STRONG = 0.904 x median of the gold's.
+def derive(gold: Sequence[float], probes: Sequence[float], rule: Rule) -> Thresholds:
+    """R5: WEAK = highest signal of the off-corpus probes + 0.003; STRONG = 0.904 x median of the gold questions'.
 
     Raises ValueError when either is empty.
     """
     if not gold or not probes:
         raise ValueError("thresholds need gold queries and off-corpus probes")
-    return Thresholds(weak=max(probes) + WEAK_MARGIN, strong=STRONG_SHARE * statistics.median(gold))
+    return Thresholds(weak=max(probes) + WEAK_MARGIN, strong=STRONG_SHARE * statistics.median(gold), rule=rule)
 
 
-def level(*, top_cosine: float | None, thresholds: Thresholds, every_word_matched: bool) -> ConfidenceLevel:
+def signals(rows: Iterable[tuple[float | None, float]]) -> Signals:
+    """The signals of a retrieval from (cosine, coverage) of its rows."""
+    found = [(cosine, coverage) for cosine, coverage in rows if cosine is not None]
+    return Signals(
+        cosine=max((cosine for cosine, _ in found), default=None),
+        evidence=max(((cosine + coverage) / 2 for cosine, coverage in found), default=None),
+    )
+
+
+def level(seen: Signals, thresholds: Thresholds, *, every_word_matched: bool) -> ConfidenceLevel:
     """R5 for a query with results. `every_word_matched`: one passage holds each word of the query that is not a stop
-    word. Without a vector (`top_cosine` None) only that can be said."""
-    if top_cosine is not None:
-        if thresholds.separable and top_cosine >= thresholds.strong:
-            return "strong"
-        if every_word_matched:
-            return "literal"
-        return "weak" if top_cosine > thresholds.weak else "none"
-    return "literal" if every_word_matched else "weak"
+    word. Without vectors only that can be said."""
+    value = seen.by(thresholds.rule)
+    if value is None:
+        return "literal" if every_word_matched else "weak"
+    if thresholds.separable and value >= thresholds.strong:
+        return "strong"
+    if every_word_matched:
+        return "literal"
+    return "weak" if value > thresholds.weak else "none"
 
 
 def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:

@@ -17,13 +17,17 @@ _CONFIDENCE_FLOOR = 0.8
 
 @dataclass(frozen=True)
 class Candidate:
-    """A memory found by one arm or both. Scores are None where the arm has nothing to say."""
+    """A memory found by one arm or both. Scores are None where the arm has nothing to say.
+
+    `matched`: words of the query that its best chunk has; `coverage`: their share, weighted by rarity (0..1).
+    """
 
     memory_id: UUID
     chunk_id: int | None
     bm25: float | None
     cosine: float | None
     matched: int
+    coverage: float
     by_words: bool
     by_meaning: bool
 

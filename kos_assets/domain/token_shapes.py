@@ -64,7 +64,8 @@ _CLEAN: Final = str.maketrans(
     dict.fromkeys([0x00AD, 0x061C, 0x2060, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
     | {0x200B: " "}
 )
-_ADDRESS_NOISE: Final = frozenset({"http", "https", "www", "ftp", "file"})
+_ADDRESS_NOISE: Final = frozenset({"http", "https", "www"})
+_AUTHORITY_END: Final = regex.compile(r"[/?#]")
 _IPV4_PARTS = 4
 _VERSION_PARTS = 2
 _CACHED_SURFACE = 64
@@ -160,13 +161,13 @@ def _merge(shapes: Iterator[Shape] | list[Shape], *literals: str) -> Shape:
 def _address_shape(surface: str) -> Shape:
     """A URL: host whole and by label, path and query by words; no scheme, no `www`."""
     rest = surface.rstrip(".,;:!?&").partition("://")[2] or surface.rstrip(".,;:!?&")
-    host, slash, path = rest.partition("/")
-    host = host.rpartition("@")[2].partition("?")[0].partition("#")[0].casefold().removeprefix("www.")
+    authority = _AUTHORITY_END.split(rest, maxsplit=1)[0]
+    host = authority.rpartition("@")[2].casefold().removeprefix("www.")
     name = host.partition(":")[0]
     labels = name.split(".")
     parts = [_simple(label) for piece in labels[:-1] or labels for label in _LINKS.split(piece) if label]
-    tail = normalise(unquote(rest[len(rest) - len(path) :] if slash else ""))
-    for found in surfaces(tail.replace("/", " ").replace("://", " ")):
+    tail = normalise(unquote(rest[len(authority) :]))
+    for found in surfaces(tail.replace("/", " ").replace("&", " ")):
         if found.casefold() not in _ADDRESS_NOISE and "://" not in found:
             parts.append(shape(found))
     return _merge(parts, *(term for term in (name, host) if term))
@@ -176,6 +177,7 @@ def _word_shape(surface: str) -> Shape:
     """Words, identifiers, paths, e-mail addresses, numbers, dates, versions, and C++ alike."""
     body = surface.lstrip("#.")
     prefix = surface[: len(surface) - len(body)]
+    body = body.removeprefix("mailto:")
     symbolic = _SYMBOLIC.fullmatch(body)
     if symbolic:
         name = fold(casefold(symbolic[1]))

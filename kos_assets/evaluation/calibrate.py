@@ -3,141 +3,175 @@
 from __future__ import annotations
 
 import hashlib
-import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from kos_assets.domain.confidence import Thresholds, auroc, derive
+from kos_assets.domain.confidence import RULES, Rule, Signals, Thresholds, auroc, derive
 from kos_assets.domain.indexing import memory_text
 from kos_assets.errors import InputError
 from kos_assets.evaluation.gold import Question, QuestionSet, digest
 from kos_assets.inference.embedding import Embedder
+from kos_assets.recall import Recall
 from kos_assets.store import calibrations
-from kos_assets.store import search as store_search
 from kos_assets.store.database import Store
-from kos_assets.store.search import DenseQuery
 
 LEAST = 20
 """Fewest questions and fewest probes that thresholds may rest on."""
 
 
 @dataclass(frozen=True)
+class RuleReport:
+    """One rule's thresholds, and how it does on questions that were not used to derive them (None without such).
+
+    `answered`: share of gold above WEAK; `strong`: share of gold called strong; `false_strong`: share of off-corpus
+    probes called strong; `near_strong`: the same for probes near the corpus in topic.
+    """
+
+    rule: Rule
+    weak: float
+    strong_from: float
+    separable: bool
+    auroc: float | None
+    answered: float | None
+    strong: float | None
+    false_strong: float | None
+    near_strong: float | None
+
+
+@dataclass(frozen=True)
 class Calibration:
-    """Thresholds, what they came from, and how well the top-1 cosine separates questions that were not used."""
+    """What was stored: the shipped rule, both reports, and what they came from."""
 
     model_id: str
-    weak: float
-    strong: float
-    separable: bool
-    gold_questions: int
-    probes: int
-    gold_median: float
-    probes_highest: float
-    held_out_auroc: float | None
-    held_out_answered: float | None
-    held_out_false_strong: float | None
+    shipped: Rule
     kind: str
+    questions: int
+    probes: int
+    rules: tuple[RuleReport, ...]
+
+    @property
+    def report(self) -> RuleReport:
+        """The shipped rule's."""
+        return next(item for item in self.rules if item.rule == self.shipped)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Signals of the questions, by use."""
+
+    gold: Sequence[Signals]
+    probes: Sequence[Signals]
+    held_gold: Sequence[Signals]
+    held_probes: Sequence[Signals]
+    near: Sequence[Signals]
 
 
 def calibrate(
-    reader: Store,
-    writer: Store,
-    embedder: Embedder,
-    *,
-    gold: QuestionSet | None,
-    probes: QuestionSet,
-    namespaces: tuple[str, ...],
+    recall: Recall, writer: Store, *, gold: QuestionSet | None, probes: QuestionSet, namespaces: tuple[str, ...]
 ) -> Calibration:
-    """Derive WEAK and STRONG from the `fit` split, report on `held_out`, and store the result for the active model.
+    """Derive WEAK and STRONG for both rules from the `fit` split; ship the rule with the better AUROC on `held_out`.
 
+    Probes that are marked `near` (plausible for this corpus, and not answered by it) are reported, never fitted on.
     Without a gold set, known-item questions are cut from the vault's own headings, each compared with its own content
     with the heading masked. Raises InputError with fewer than 20 questions or probes, or without vectors.
     """
-    asker = _Asker(reader, embedder, namespaces)
-    off = asker.top_cosines(probes.split("fit") or probes.questions)
+    if recall.embedder is None:
+        raise InputError("There is no embedder to calibrate.", fix="Check inference.toml.")
+    far = [question for question in probes.questions if not question.near]
     if gold is None:
-        on, kind, inputs = asker.known_items(), "known-item", probes.sha256
+        measured = _Measured(
+            _known_items(recall, recall.embedder, namespaces), _asked(recall, far, namespaces), (), (), ()
+        )
     else:
-        on, kind, inputs = asker.top_cosines(gold.split("fit") or gold.questions), "gold", digest([gold, probes])
-    if len(on) < LEAST or len(off) < LEAST:
+        measured = _Measured(
+            gold=_asked(recall, gold.split("fit"), namespaces),
+            probes=_asked(recall, [question for question in far if question.split == "fit"], namespaces),
+            held_gold=_asked(recall, gold.split("held_out"), namespaces),
+            held_probes=_asked(recall, [question for question in far if question.split == "held_out"], namespaces),
+            near=_asked(recall, [question for question in probes.questions if question.near], namespaces),
+        )
+    if len(measured.gold) < LEAST or len(measured.probes) < LEAST:
         raise InputError(
-            f"{len(on)} questions and {len(off)} probes are too few.", why=f"Thresholds need {LEAST} of each.",
+            f"{len(measured.gold)} questions and {len(measured.probes)} probes are too few.",
+            why=f"Thresholds need {LEAST} of each.",
             fix="Add notes, or pass --gold with a larger set.",
-        )  # fmt: skip
-    thresholds = derive(on, off)
-    held = _held_out(asker, gold, probes, thresholds) if gold else (None, None, None)
+        )
     result = Calibration(
-        model_id=embedder.identity.model_id,
-        weak=round(thresholds.weak, 4),
-        strong=round(thresholds.strong, 4),
-        separable=thresholds.separable,
-        gold_questions=len(on),
-        probes=len(off),
-        gold_median=round(statistics.median(on), 4),
-        probes_highest=round(max(off), 4),
-        held_out_auroc=held[0],
-        held_out_answered=held[1],
-        held_out_false_strong=held[2],
-        kind=kind,
+        model_id=recall.embedder.identity.model_id,
+        shipped=_shipped(rules := tuple(_report(rule, measured) for rule in _rules(measured)), measured),
+        kind="known-item" if gold is None else "gold",
+        questions=len(measured.gold),
+        probes=len(measured.probes),
+        rules=rules,
     )
+    _store(writer, result, digest([*([gold] if gold else []), probes]), namespaces)
+    return result
+
+
+def _rules(measured: _Measured) -> tuple[Rule, ...]:
+    """Known items have no words in common with their masked target by design: only the cosine can be judged there."""
+    return RULES if all(item.evidence is not None for item in measured.gold) else ("cosine",)
+
+
+def _shipped(rules: Sequence[RuleReport], measured: _Measured) -> Rule:
+    if not measured.held_gold:
+        return rules[0].rule
+    return max(rules, key=lambda item: (item.auroc or 0.0, item.rule)).rule
+
+
+def _report(rule: Rule, measured: _Measured) -> RuleReport:
+    thresholds = derive(_values(measured.gold, rule), _values(measured.probes, rule), rule)
+    on, off, near = (_values(item, rule) for item in (measured.held_gold, measured.held_probes, measured.near))
+    strong = thresholds.strong if thresholds.separable else float("inf")
+    return RuleReport(
+        rule=rule,
+        weak=round(thresholds.weak, 4),
+        strong_from=round(thresholds.strong, 4),
+        separable=thresholds.separable,
+        auroc=round(auroc(on, off), 4) if on and off else None,
+        answered=_share(value > thresholds.weak for value in on),
+        strong=_share(value >= strong for value in on),
+        false_strong=_share(value >= strong for value in off),
+        near_strong=_share(value >= strong for value in near),
+    )
+
+
+def _share(holds: Iterable[bool]) -> float | None:
+    found = list(holds)
+    return round(sum(found) / len(found), 4) if found else None
+
+
+def _values(found: Sequence[Signals], rule: Rule) -> list[float]:
+    return [found_signals.by(rule) or 0.0 for found_signals in found]
+
+
+def _asked(recall: Recall, questions: Sequence[Question], namespaces: tuple[str, ...]) -> list[Signals]:
+    return [recall.signals(question.query, namespaces) for question in questions]
+
+
+def _known_items(recall: Recall, embedder: Embedder, namespaces: tuple[str, ...], most: int = 60) -> list[Signals]:
+    """Headings as questions, each against its own content without the heading: what a true hit looks like here."""
+    with recall.store.transaction(namespaces=namespaces) as session:
+        rows = calibrations.known_items(session, most)
+    if not rows:
+        return []
+    masked = [memory_text("", row["content"].replace(row["heading"], " ")) for row in rows]
+    documents = embedder.embed_documents(masked)
+    return [
+        Signals(cosine=float(embedder.embed_query(row["heading"]) @ document), evidence=None)
+        for row, document in zip(rows, documents, strict=True)
+    ]
+
+
+def _store(writer: Store, result: Calibration, inputs: str, namespaces: tuple[str, ...]) -> None:
+    thresholds = Thresholds(result.report.weak, result.report.strong_from, result.shipped)
     with writer.transaction(pipeline=True) as session:
         calibrations.record(
             session,
             model_id=result.model_id,
-            weak=result.weak,
-            strong=result.strong,
+            rule=thresholds.rule,
+            weak=thresholds.weak,
+            strong=thresholds.strong,
             inputs_hash=hashlib.sha256(f"{inputs}:{','.join(namespaces)}".encode()).hexdigest(),
             report=asdict(result),
         )
-    return result
-
-
-class _Asker:
-    """Asks the store under one model and scope."""
-
-    def __init__(self, reader: Store, embedder: Embedder, namespaces: tuple[str, ...]) -> None:
-        self.reader, self.embedder, self.namespaces = reader, embedder, namespaces
-        with reader.transaction(namespaces=namespaces) as session:
-            model = store_search.active_model(session)
-        if model is None or model["model_id"] != embedder.identity.model_id:
-            raise InputError(
-                "The store has no vectors of the routed model.", fix="Run `kos ingest` (or `kos reembed`)."
-            )
-        self.model_key = int(model["model_key"])
-
-    def top_cosines(self, questions: Sequence[Question]) -> list[float]:
-        """The highest cosine that each question meets; 0 in an empty store."""
-        found = []
-        for question in questions:
-            vector = self.embedder.embed_query(question.query)
-            with self.reader.transaction(namespaces=self.namespaces) as session:
-                rows = store_search.dense(session, DenseQuery(self.model_key, vector), 1)
-            found.append(float(rows[0]["cosine"]) if rows else 0.0)
-        return found
-
-    def known_items(self, most: int = 60) -> list[float]:
-        """Headings as questions, each against its own content without the heading: what a true hit looks like here."""
-        with self.reader.transaction(namespaces=self.namespaces) as session:
-            rows = calibrations.known_items(session, most)
-        if not rows:
-            return []
-        masked = [memory_text("", row["content"].replace(row["heading"], " ")) for row in rows]
-        documents = self.embedder.embed_documents(masked)
-        return [
-            float(self.embedder.embed_query(row["heading"]) @ document)
-            for row, document in zip(rows, documents, strict=True)
-        ]
-
-
-def _held_out(
-    asker: _Asker, gold: QuestionSet, probes: QuestionSet, thresholds: Thresholds
-) -> tuple[float | None, float | None, float | None]:
-    """AUROC, share of gold above WEAK, and share of probes called strong, on the questions not used above."""
-    on = asker.top_cosines(gold.split("held_out"))
-    off = asker.top_cosines(probes.split("held_out"))
-    if not on or not off:
-        return None, None, None
-    answered = sum(1 for value in on if value > thresholds.weak) / len(on)
-    strong = thresholds.strong if thresholds.separable else 2.0
-    false_strong = sum(1 for value in off if value >= strong) / len(off)
-    return round(auroc(on, off), 4), round(answered, 4), round(false_strong, 4)

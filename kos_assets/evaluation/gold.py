@@ -14,13 +14,17 @@ from kos_assets.errors import InputError
 
 @dataclass(frozen=True)
 class Question:
-    """One question. `gold`: paths of notes that answer it; empty for an off-corpus probe. `split`: fit or held_out."""
+    """One question. `gold`: paths of notes that answer it; empty for an off-corpus probe. `split`: fit or held_out.
+
+    `near`: a probe that this corpus might well answer, and does not.
+    """
 
     id: str
     query: str
     gold: tuple[str, ...]
     lang: str
     split: str
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ def _question(line: str, path: Path, number: int) -> Question:
             gold=tuple(map(str, entry.get("gold", ()))),
             lang=str(entry.get("lang", "und")),
             split=str(entry.get("split", "fit")),
+            near=bool(entry.get("near", False)),
         )
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise InputError(

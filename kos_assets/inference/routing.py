@@ -83,10 +83,10 @@ class Routing:
 
 
 def load_routing(path: Path | None) -> Routing:
-    """E1, E2: the routing in `path`, or the shipped default for None.
+    """E1, E2: the routing in `path`; for None the shipped default.
 
-    Raises `ConfigError` for a file that cannot be read, a missing or unknown task, provider or key, a value of the wrong
-    kind, and for `embed` routed anywhere that is not local (E3).
+    Raises `ConfigError` for a file that cannot be read, a missing or unknown task, provider or key, a value of the
+    wrong kind, and for `embed` routed anywhere that is not local (E3).
     """
     source = path or SHIPPED_ROUTING
     document = _read(source)

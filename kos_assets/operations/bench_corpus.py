@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
@@ -18,6 +19,7 @@ from uuid import UUID, uuid5
 from kos_assets.domain.indexing import INDEX_RECIPE, chunk_fields
 from kos_assets.domain.tokens import document_terms
 from kos_assets.domain.vocabulary import KOS_NAMESPACE
+from kos_assets.store import bulk, embeddings
 from kos_assets.store.database import Session, Store
 
 if TYPE_CHECKING:
@@ -30,11 +32,12 @@ RARE_SHARE = 10_000
 _WORDS_PER_CHUNK = 90
 _NOISE = 0.035
 _BATCH = 2000
+_EVENT = "2026-06-01T00:00:00Z"
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words of real notes with their frequencies, and real vectors to start from."""
+    """Words of real notes with their cumulated frequencies, and real vectors to start from."""
 
     words: tuple[str, ...]
     weights: tuple[int, ...]
@@ -46,21 +49,21 @@ def read_vocabulary(vault: Path, vectors: NDArray[Any]) -> Vocabulary:
     counts: Counter[str] = Counter()
     for path in sorted(vault.rglob("*.md")):
         counts.update(path.read_text("utf-8", errors="replace").split())
-    words, weights = zip(*counts.most_common(), strict=True)
-    return Vocabulary(words, weights, vectors)
+    words, frequencies = zip(*counts.most_common(), strict=True)
+    return Vocabulary(words, tuple(accumulate(frequencies)), vectors)
 
 
 def load_generated(store: Store, model_key: int, vocabulary: Vocabulary, *, memories: int, chunks: int) -> None:
-    """Load `memories` generated memories of `chunks` chunks each by COPY, then build what COPY does not maintain.
+    """Load `memories` generated memories of `chunks` chunks each by COPY; the vector index is built once, at the end.
 
-    `store` is the owner's: COPY does not work under row-level security, and the triggers would count row by row.
+    `store` is the owner's: COPY does not work under row-level security.
     """
     dice = random.Random(20260601)  # noqa: S311 - a fixed seed, so that two runs measure the same rows
     with store.transaction() as session:
+        bulk.drop_vector_index(session)
         _load_memories(session, vocabulary, dice, memories, chunks)
-        _load_vectors(session, model_key, vocabulary, memories, chunks)
-    with store.transaction() as session:
-        session.run("analyze kos.memories, kos.chunks, kos.postings, kos.embeddings, kos.lexical_terms")
+        bulk.copy(session, "embeddings", _vector_rows(model_key, vocabulary, memories, chunks))
+        bulk.build_vector_index(session)
 
 
 def memory_id(number: int) -> UUID:
@@ -74,103 +77,115 @@ def namespace_of(number: int, memories: int) -> str:
     return RARE if number % step == 0 else "global"
 
 
-def _load_memories(
-    session: Session, vocabulary: Vocabulary, dice: random.Random, memories: int, chunks: int
-) -> None:
-    chunk_id = int(session.value("select coalesce(max(chunk_id), 0) from kos.chunks") or 0)
-    for start in range(0, memories, _BATCH):
-        numbers = range(start, min(start + _BATCH, memories))
-        texts = {number: [_text(vocabulary, dice) for _ in range(chunks)] for number in numbers}
-        _copy_memories(session, texts, memories)
-        chunk_id = _copy_chunks(session, texts, memories, chunk_id)
-    session.run("select setval(pg_get_serial_sequence('kos.chunks', 'chunk_id'), %(last)s)", last=chunk_id)
+def memory_type_of(number: int) -> str:
+    """One in a hundred is procedural, the others semantic."""
+    return "procedural" if number % 100 == 7 else "semantic"
 
 
-def _text(vocabulary: Vocabulary, dice: random.Random) -> str:
-    return " ".join(dice.choices(vocabulary.words, vocabulary.weights, k=_WORDS_PER_CHUNK))
+def home_of(number: int) -> str:
+    """A tenth of the memories in each of ten folders."""
+    return f"bench/h{number % 10}"
 
 
-def _copy_memories(session: Session, texts: dict[int, list[str]], memories: int) -> None:
-    session.copy(
-        "copy kos.memories (memory_id, namespace, memory_type, heading, content, provenance, confidence, home, home_path,"
-        " event_at, event_rule, content_hash) from stdin",
-        (),
-        (
-            (memory_id(number), namespace_of(number, memories), "semantic", " ".join(parts[0].split()[:6]),
-             "\n\n".join(parts), "raw", 0.95, "bench", "bench", "2026-06-01T00:00:00Z", "frontmatter:date",
-             _hash(parts[0]))
-            for number, parts in texts.items()
-        ),
-    )  # fmt: skip
-    session.copy(
-        "copy kos.index_state (memory_id, indexed_hash, recipe, embed_hash, linked) from stdin",
-        (),
-        (
-            (memory_id(number), _hash(parts[0]), INDEX_RECIPE, _hash(f"m{number}"), True)
-            for number, parts in texts.items()
-        ),
-    )
+def vectors(vocabulary: Vocabulary, memories: int, chunks: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    """(number, ordinal, vector) of every generated vector: real ones plus noise, the same in each run.
 
-
-def _copy_chunks(session: Session, texts: dict[int, list[str]], memories: int, last: int) -> int:
-    rows, postings = [], []
-    for number, parts in texts.items():
-        namespace = namespace_of(number, memories)
-        for ordinal, text in enumerate(parts):
-            last += 1
-            fields = chunk_fields(
-                heading=" ".join(parts[0].split()[:6]), keywords=(), heading_path=(), event_at=None, event_rule="none",
-                body=text,
-            )  # fmt: skip
-            terms = document_terms(fields, "en")
-            embed_hash = _hash(f"c{number}:{ordinal}") if len(parts) > 1 else None
-            rows.append(
-                (last, memory_id(number), ordinal, namespace, True, [], text, 1, 1, embed_hash, "en", terms.length)
-            )
-            postings += [
-                (last, _impact(round(weight), terms.length), terms.length, round(weight), True, namespace, term)
-                for term, weight in terms.weights.items()
-            ]
-    session.copy(
-        "copy kos.chunks (chunk_id, memory_id, ordinal, namespace, live, heading_path, body, start_line, end_line,"
-        " embed_hash, lang, length) from stdin",
-        (),
-        rows,
-    )
-    session.copy(
-        "copy kos.postings (chunk_id, impact, length, frequency, live, namespace, term) from stdin", (), postings
-    )
-    return last
-
-
-def _impact(frequency: int, length: int) -> float:
-    return frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / 100.0))
-
-
-def _load_vectors(session: Session, model_key: int, vocabulary: Vocabulary, memories: int, chunks: int) -> None:
+    A memory of one chunk has one vector, as in the product.
+    """
     import numpy as np
-    from pgvector import HalfVector
 
     generator = np.random.default_rng(20260601)
+    ordinals = (-1,) if chunks == 1 else tuple(range(-1, chunks))
+    for number in range(memories):
+        bases = vocabulary.vectors[generator.integers(len(vocabulary.vectors), size=len(ordinals))]
+        noisy = bases + generator.normal(0, _NOISE, bases.shape)
+        noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
+        yield from ((number, ordinal, vector) for ordinal, vector in zip(ordinals, noisy, strict=True))
 
-    def rows() -> Iterator[Sequence[Any]]:
-        for number in range(memories):
-            ordinals = (-1,) if chunks == 1 else tuple(range(-1, chunks))
-            bases = vocabulary.vectors[generator.integers(len(vocabulary.vectors), size=len(ordinals))]
-            noisy = bases + generator.normal(0, _NOISE, bases.shape)
-            noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
-            for ordinal, vector in zip(ordinals, noisy, strict=True):
-                name = _hash(f"m{number}") if ordinal < 0 else _hash(f"c{number}:{ordinal}")
-                yield (
-                    model_key, memory_id(number), ordinal, namespace_of(number, memories), True, name,
-                    HalfVector(vector.astype(np.float16)).to_text(),
-                )  # fmt: skip
 
-    session.copy(
-        "copy kos.embeddings (model_key, memory_id, ordinal, namespace, live, content_hash, embedding) from stdin",
-        (),
-        rows(),
-    )
+def _load_memories(session: Session, vocabulary: Vocabulary, dice: random.Random, memories: int, chunks: int) -> None:
+    last = bulk.last_chunk(session)
+    for start in range(0, memories, _BATCH):
+        numbers = range(start, min(start + _BATCH, memories))
+        generated = [_Generated(number, memories, vocabulary, dice, chunks) for number in numbers]
+        bulk.copy(session, "memories", (item.memory_row() for item in generated))
+        bulk.copy(session, "state", (item.state_row() for item in generated))
+        pieces = [piece for item in generated for piece in item.pieces()]
+        ids = range(last + 1, last + 1 + len(pieces))
+        last += len(pieces)
+        bulk.copy(
+            session, "chunks", ((chunk_id, *piece.chunk_row()) for chunk_id, piece in zip(ids, pieces, strict=True))
+        )
+        bulk.copy(
+            session,
+            "postings",
+            (row for chunk_id, piece in zip(ids, pieces, strict=True) for row in piece.posting_rows(chunk_id)),
+        )
+    bulk.set_last_chunk(session, last)
+
+
+class _Generated:
+    """One memory of random words in the vocabulary's proportions."""
+
+    def __init__(
+        self, number: int, memories: int, vocabulary: Vocabulary, dice: random.Random, chunks: int
+    ) -> None:  # fmt: skip
+        self.number = number
+        self.namespace = namespace_of(number, memories)
+        self.texts = [
+            " ".join(dice.choices(vocabulary.words, cum_weights=vocabulary.weights, k=_WORDS_PER_CHUNK))
+            for _ in range(chunks)
+        ]
+        self.heading = " ".join(self.texts[0].split()[:6])
+
+    def memory_row(self) -> tuple[Any, ...]:
+        return (
+            memory_id(self.number), self.namespace, memory_type_of(self.number), self.heading,
+            "\n\n".join(self.texts), "raw", 0.95, f"bench.h{self.number % 10}", home_of(self.number), _EVENT,
+            "frontmatter:date", _hash(self.texts[0]),
+        )  # fmt: skip
+
+    def state_row(self) -> tuple[Any, ...]:
+        return memory_id(self.number), _hash(self.texts[0]), INDEX_RECIPE, _hash(f"m{self.number}"), True
+
+    def pieces(self) -> Iterator[_Piece]:
+        for ordinal, text in enumerate(self.texts):
+            yield _Piece(self, ordinal, text)
+
+
+class _Piece:
+    """One chunk of a generated memory."""
+
+    def __init__(self, memory: _Generated, ordinal: int, text: str) -> None:
+        self.memory, self.ordinal, self.text = memory, ordinal, text
+        fields = chunk_fields(
+            heading=memory.heading, keywords=(), heading_path=(), event_at=None, event_rule="none", body=text
+        )
+        self.terms = document_terms(fields, "en")
+
+    def chunk_row(self) -> tuple[Any, ...]:
+        memory, ordinal = self.memory, self.ordinal
+        embed_hash = _hash(f"c{memory.number}:{ordinal}") if len(memory.texts) > 1 else None
+        return (
+            memory_id(memory.number), ordinal, memory.namespace, True, [], self.text, 1, 1, embed_hash, "en",
+            self.terms.length,
+        )  # fmt: skip
+
+    def posting_rows(self, chunk_id: int) -> Iterator[tuple[Any, ...]]:
+        length = self.terms.length
+        for term, weight in self.terms.weights.items():
+            frequency = round(weight)
+            impact = frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / 100.0))
+            yield chunk_id, impact, length, frequency, True, self.memory.namespace, term
+
+
+def _vector_rows(model_key: int, vocabulary: Vocabulary, memories: int, chunks: int) -> Iterator[tuple[Any, ...]]:
+    for number, ordinal, vector in vectors(vocabulary, memories, chunks):
+        name = _hash(f"m{number}") if ordinal < 0 else _hash(f"c{number}:{ordinal}")
+        yield (
+            model_key, memory_id(number), ordinal, namespace_of(number, memories), True, name,
+            embeddings.half(vector).to_text(),
+        )  # fmt: skip
 
 
 def _hash(text: str) -> str:

@@ -7,6 +7,7 @@ they start again (supervision.py).
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,17 +23,20 @@ import psutil
 
 from kos_assets.operations.environment import MARK
 
-LOG_LIMIT: Final = 10 * 2**20  # bytes at which a log is set aside, at a start
+LOG_LIMIT: Final = 10 * 2**20  # bytes at which a log is set aside; the one before that is dropped
 _TAIL_BYTES: Final = 16_384
 _POLL_S: Final = 0.05
-_POLITE_S: Final = 3.0  # for what is between two requests; all state is in Postgres
 _RUNS_S: Final = 10.0  # for run workers, which record that they were interrupted
 _KILL_S: Final = 5.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is run: a module with its arguments. `ready` says whether it answers; it may take a second, never raise."""
+    """What is run: a module with its arguments. `ready` says whether it answers; it may take a second, never raise.
+
+    `after` names the programs that must be ready first; `patience_s` is how long it may take to end on Ctrl-C when
+    nothing below it works.
+    """
 
     name: str
     title: str
@@ -40,7 +44,8 @@ class Program:
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(repr=False)  # has passwords in it
     ready: Callable[[], bool] = field(repr=False)
-    after: frozenset[str] = frozenset()  # names of programs that must be ready first
+    after: frozenset[str] = frozenset()
+    patience_s: float = 3.0
 
 
 class Child:
@@ -63,8 +68,7 @@ class Child:
 
     def start(self) -> None:
         """Start it in a process group of its own, so that a terminal's Ctrl-C reaches the supervisor alone."""
-        if self.log.is_file() and self.log.stat().st_size > LOG_LIMIT:
-            self.log.replace(self.log.with_suffix(".log.1"))
+        self.trim_log()
         descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             os.write(descriptor, f"---- {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC: {self.program.title}\n".encode())
@@ -82,6 +86,13 @@ class Child:
         finally:
             os.close(descriptor)
         self.started_at = time.monotonic()
+
+    def trim_log(self) -> None:
+        """Set a log aside that has grown over LOG_LIMIT, in place: the child appends to the file that it has open."""
+        with suppress(FileNotFoundError):
+            if self.log.stat().st_size > LOG_LIMIT:
+                shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+                os.truncate(self.log, 0)
 
     def status(self) -> str | None:
         """None while it runs, else how it ended."""
@@ -154,11 +165,12 @@ def end(children: Iterable[Child], *, at_once: bool = False) -> None:
 
 
 def _wait(children: list[Child]) -> None:
-    """Until all have ended, or have had their time."""
+    """Until all have ended, or have had their time: run workers the longest."""
     began = time.monotonic()
-    while any(child.status() is None for child in children):
+    while left := [child for child in children if child.status() is None]:
         waited = time.monotonic() - began
-        if waited > _RUNS_S or (waited > _POLITE_S and not any(child.works() for child in children)):
+        over = [child for child in left if waited > child.program.patience_s]
+        if waited > _RUNS_S or (over == left and not any(child.works() for child in left)):
             return
         time.sleep(_POLL_S)
 

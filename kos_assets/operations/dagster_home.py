@@ -99,8 +99,9 @@ def this_process() -> str:
     return f"{socket.gethostname()} {os.getpid()} {psutil.Process().create_time():.0f}"
 
 
-def fail_lost_runs(instance: DagsterInstance) -> list[str]:
-    """Mark runs as failed whose process is gone; their ids. Call it while no code server of this instance runs.
+def fail_lost_runs(instance: DagsterInstance, location: str | None = None) -> list[str]:
+    """Mark runs as failed whose process is gone; their ids. Call it while the code server of `location` (None: every
+    code server of this instance) does not run.
 
     Dagster's launcher cannot tell (it asks the code server, which is new), so a run that died with its machine would
     stay "started" for ever and keep its pool taken.
@@ -110,7 +111,9 @@ def fail_lost_runs(instance: DagsterInstance) -> list[str]:
     lost = []
     unfinished = [DagsterRunStatus.STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.CANCELING]
     for run in instance.get_runs(RunsFilter(statuses=unfinished)):
-        if not _alive(run.tags):
+        origin = run.remote_job_origin
+        elsewhere = location is not None and (origin is None or origin.location_name != location)
+        if not elsewhere and not _alive(run.tags):
             instance.report_run_failed(run, message="The process that executed this run is gone.")
             lost.append(run.run_id)
     return lost

@@ -13,6 +13,7 @@ Here: what is run with which arguments. Not here: running it (supervision.py).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,10 @@ from kos_assets.operations.environment import child_environment
 from kos_assets.settings import Settings
 
 CODE_SERVER: Final = "code-"
+_LOCATIONS: Final = (
+    "{ workspaceOrError { ... on Workspace { locationEntries "
+    "{ name locationOrLoadError { ... on PythonError { message } } } } } }"
+)
 
 
 def locations() -> dict[str, str]:
@@ -53,6 +58,24 @@ def programs(settings: Settings, service: Sequence[str], *, home: Path, sockets:
     ]
 
 
+def load_errors(web_server: str, *, patience_s: float = 20.0) -> dict[str, str]:
+    """Why code locations are not loaded, by name. One whose server has only just come up is given time."""
+    import httpx
+
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            answer = httpx.post(f"{web_server}graphql", json={"query": _LOCATIONS}, timeout=10.0, trust_env=False)
+            entries = answer.json()["data"]["workspaceOrError"]["locationEntries"]
+        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            return {"?": f"the web server does not tell ({type(error).__name__})"}
+        errors = {entry["name"]: entry["locationOrLoadError"] for entry in entries}
+        found = {name: str(error["message"]).split("\n")[0] for name, error in errors.items() if "message" in error}
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.5)
+
+
 def _socket(sockets: Path, name: str) -> Path:
     return sockets / f"{name}.sock"
 
@@ -81,6 +104,7 @@ def _service(settings: Settings, argv: Sequence[str]) -> Program:
         arguments=tuple(argv[1:]),
         environment=child_environment(settings, roles=("reader",)),
         ready=ports.http_answers(ports.url(settings.host, settings.port, "/healthz")),
+        patience_s=7.0,  # it lets open requests end, 5 s at most
     )
 
 

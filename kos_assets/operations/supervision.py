@@ -22,7 +22,7 @@ from typing import Final, Self
 from kos_assets.errors import KosError, OperationError
 from kos_assets.operations import dagster_home, locks, ports
 from kos_assets.operations.children import Child, Program, end
-from kos_assets.operations.programs import CODE_SERVER, programs
+from kos_assets.operations.programs import CODE_SERVER, load_errors, programs
 from kos_assets.settings import Settings
 
 START_S: Final = 240.0
@@ -84,6 +84,7 @@ class Running:
             for child in self.children.values():
                 if child.status() is not None:
                     self._ended(child)
+                child.trim_log()
 
     def _ended(self, child: Child) -> None:
         name, now = child.program.name, time.monotonic()
@@ -95,18 +96,19 @@ class Running:
             self.on_event(
                 f"{child.program.title} {child.status()}; starting it again in {pause_s:.0f} s. See {child.log}"
             )
-            self.on_event(child.tail(5))
+            if said := child.tail(5):
+                self.on_event(said)
         elif now >= planned.at:
             planned.at = 0.0
             end([child])
             if name.startswith(CODE_SERVER):
-                self._fail_lost_runs()
+                self._fail_lost_runs(name.removeprefix(CODE_SERVER))
             child.start()
 
-    def _fail_lost_runs(self) -> None:
+    def _fail_lost_runs(self, location: str) -> None:
         try:
             with dagster_home.open_instance(self.settings) as instance:
-                lost = dagster_home.fail_lost_runs(instance)
+                lost = dagster_home.fail_lost_runs(instance, location)
         except Exception as error:  # the database may be what is down; said, and the restart goes on
             self.on_event(f"Lost runs could not be marked: {type(error).__name__}")
             return
@@ -182,6 +184,10 @@ def start(
             raise
         running = Running(settings, _urls(settings), children, on_event, stack.pop_all())
     running.watch()
+    for name, reason in load_errors(running.urls["dagster"]).items():
+        on_event(f"The code location {name} did not load: {reason}. The rest works; see {name}'s log.")
+    for what, address in running.urls.items():
+        on_event(f"Ready: {what} at {address}")
     return running
 
 
@@ -214,7 +220,7 @@ def _start_in_order(
                 _check_started(child)
                 if child.program.ready():
                     ready.add(name)
-                    on_event(f"{child.program.title} answers after {time.monotonic() - began:.1f} s.")
+                    on_event(f"{child.program.title} is up after {time.monotonic() - began:.1f} s.")
         if cancelled.wait(_POLL_S):
             raise OperationError("Stopped before everything had started.")
         if time.monotonic() > deadline:
@@ -249,9 +255,9 @@ def _listening(settings: Settings) -> Iterator[tuple[int, str, str]]:
 
 def _urls(settings: Settings) -> dict[str, str]:
     return {
+        "dagster": ports.url(settings.host, settings.dagster_port),
         "service": ports.url(settings.host, settings.port),
         "mcp": ports.url(settings.host, settings.port, "/mcp"),
-        "dagster": ports.url(settings.host, settings.dagster_port),
     }
 
 

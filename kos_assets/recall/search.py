@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from kos_assets.domain import confidence
-from kos_assets.domain.confidence import DEFAULT_THRESHOLDS, Thresholds
+from kos_assets.domain.confidence import DEFAULT_THRESHOLDS, Signals, Thresholds
 from kos_assets.domain.index_line import clean_inline, index_line
 from kos_assets.domain.language import detect
 from kos_assets.domain.ranking import Candidate, Ranked, Standing, fuse
@@ -146,6 +146,21 @@ class Recall:
         self.traces.trace(self._trace(query, answer, (time.perf_counter() - started) * 1000))
         return answer
 
+    def signals(self, text: str, namespaces: tuple[str, ...]) -> Signals:
+        """What a question meets, without a page or a trace: for calibration. Raises InputError without vectors."""
+        query = Query(text, namespaces)
+        _check(query)
+        notes: list[str] = []
+        vector = self._embed(text, notes)
+        with self.store.transaction(namespaces=namespaces) as session:
+            dense = self._dense_query(session, vector, notes)
+            if dense is None:
+                raise InputError(
+                    "There are no vectors to calibrate with.", why=" ".join(notes), fix="Run `kos ingest`."
+                )
+            ranked, _, _ = self._ranked(session, query, dense)
+        return _signals(ranked)
+
     def fetch(
         self,
         memory_ids: Sequence[UUID],
@@ -196,7 +211,7 @@ class Recall:
         row = store_search.calibration(session)
         if row is None:
             return DEFAULT_THRESHOLDS, False
-        return Thresholds(row["weak"], row["strong"]), True
+        return Thresholds(row["weak"], row["strong"], row["rule"]), True
 
     def _ranked(
         self, session: Session, query: Query, dense: DenseQuery | None
@@ -277,7 +292,7 @@ def _chosen_by_filters(session: Session, query: Query) -> tuple[list[Ranked], di
     memory_ids = store_search.filtered(session, query.filters, query.limit)
     rows = store_search.lines(session, memory_ids)
     ranked = [
-        Ranked(Candidate(memory_id, None, None, None, 0, by_words=False, by_meaning=False), 1.0, 1.0)
+        Ranked(Candidate(memory_id, None, None, None, 0, 0.0, by_words=False, by_meaning=False), 1.0, 1.0)
         for memory_id in memory_ids
         if memory_id in rows
     ]
@@ -300,9 +315,12 @@ def _level(query: Query, ranked: Sequence[Ranked], words: int, thresholds: Thres
         return "filtered"
     if not ranked:
         return "none"
-    cosines = [item.candidate.cosine for item in ranked if item.candidate.cosine is not None]
     literal = words > 0 and any(item.candidate.matched >= words for item in ranked[:3])
-    return confidence.level(top_cosine=max(cosines, default=None), thresholds=thresholds, every_word_matched=literal)
+    return confidence.level(_signals(ranked), thresholds, every_word_matched=literal)
+
+
+def _signals(ranked: Sequence[Ranked]) -> Signals:
+    return confidence.signals((item.candidate.cosine, item.candidate.coverage) for item in ranked)
 
 
 def _hit(item: Ranked, row: Row, similar: Sequence[tuple[UUID, UUID]]) -> Hit:

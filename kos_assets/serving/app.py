@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from kos_assets.errors import KosError, NotFoundError, OperationError
+from kos_assets.errors import InputError, KosError, NotFoundError, OperationError
 from kos_assets.inference.router import embedder, load_routing
 from kos_assets.operations import ports
 from kos_assets.recall import Recall
@@ -222,7 +222,8 @@ async def _answer_error(_request: Request, error: Exception) -> JSONResponse:
         return problems.response(error)
     if isinstance(error, RequestValidationError):
         return problems.response(problems.input_error(error.errors()))
-    raise error
+    detail = str(error.detail) if isinstance(error, HTTPException) else type(error).__name__
+    return problems.response(InputError("The request cannot be read.", why=detail, fix="Send JSON in UTF-8."))
 
 
 def _no_route(routes: Sequence[BaseRoute]) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from kos_assets.domain.language import detect
 from kos_assets.errors import KosError, SchemaError
 from kos_assets.inference.embedding import Embedder
 from kos_assets.serving.models import Alive, Check, Readiness
@@ -30,7 +31,7 @@ _log = logging.getLogger("kos.serving")
 
 
 class Warmup:
-    """Loads the embedder in a thread by embedding one word, and remembers how that went.
+    """Loads what the first search needs in a thread, embeds one word, and remembers how that went.
 
     A provider that was out of reach is tried again when somebody asks, at most every `RETRY_EMBEDDER_S`.
     """
@@ -43,12 +44,13 @@ class Warmup:
         self._check = Check(ok=False, state="waiting" if embedder else "off", reason=None if embedder else _OFF)
 
     def start(self) -> None:
-        """Begin loading, unless it runs already or there is nothing to load."""
+        """Begin loading, unless it runs already."""
         with self._lock:
-            if self._embedder is None or (self._thread and self._thread.is_alive()):
+            if self._thread and self._thread.is_alive():
                 return
-            self._check = Check(ok=False, state="loading")
-            self._thread = threading.Thread(target=self._load, args=(self._embedder,), name="kos-embedder", daemon=True)
+            if self._embedder is not None:
+                self._check = Check(ok=False, state="loading")
+            self._thread = threading.Thread(target=self._load, name="kos-warmup", daemon=True)
             self._thread.start()
 
     def check(self) -> Check:
@@ -57,11 +59,14 @@ class Warmup:
             self.start()
         return self._check
 
-    def _load(self, embedder: Embedder) -> None:
+    def _load(self) -> None:
         started = time.monotonic()
         try:
-            embedder.embed_query("ready")
-            self._check = Check(ok=True, state="ready", reason=embedder.identity.model_id)
+            detect("ready")  # its model takes a second, which the first search would pay
+            if self._embedder is None:
+                return
+            self._embedder.embed_query("ready")
+            self._check = Check(ok=True, state="ready", reason=self._embedder.identity.model_id)
             _log.info("Embedder ready after %.1f s", time.monotonic() - started)
         except KosError as error:
             self._fail(error)

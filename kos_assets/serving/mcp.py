@@ -23,12 +23,12 @@ from pydantic import BaseModel, Field
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import to_json
 
+from kos_assets.domain.vocabulary import MemoryType
 from kos_assets.errors import KosError
 from kos_assets.recall.search import MAX_FETCH, MAX_LIMIT
 from kos_assets.serving.frame import fetch_text, search_text
 from kos_assets.serving.models import (
     FetchAnswer,
-    MemoryType,
     SearchAnswer,
     SearchRequest,
     ShortText,
@@ -76,7 +76,7 @@ def _search_tool(service: Service) -> FunctionTool:
         types: list[MemoryType] | None = None,
         home: Annotated[str | None, Field(description="Vault folder, with all below")] = None,
         since: Annotated[str | None, Field(description="ISO date or time of the event")] = None,
-        until: Annotated[str | None, Field(description="Likewise")] = None,
+        until: Annotated[str | None, Field(description="Before it; a date includes its day")] = None,
         as_of: Annotated[str | None, Field(description="Only what was known then")] = None,
         session: Annotated[str | None, Field(description="Your session's name")] = None,
     ) -> ToolResult:

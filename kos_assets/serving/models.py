@@ -13,13 +13,10 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from kos_assets.domain.vocabulary import ConfidenceLevel, MemoryType, Provenance
 from kos_assets.recall.search import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
-
-MemoryType = Literal["episodic", "semantic", "procedural", "working"]
-Provenance = Literal["raw", "derived", "output"]
-Confidence = Literal["strong", "weak", "none", "literal", "filtered"]
 
 
 def _storable(text: str) -> str:
@@ -86,7 +83,7 @@ class SearchRequest(BaseModel):
         default=None, description="Only what happened at or after this time. A date means its first instant."
     )
     until: Moment | None = Field(
-        default=None, description="Only what happened at or before this time. A date means its last instant."
+        default=None, description="Only what happened before this time. A date includes that whole day."
     )
     as_of: Moment | None = Field(default=None, description="Only what was known and had happened at this time.")
     session: ShortText | None = Field(
@@ -121,7 +118,7 @@ class SearchAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: str
-    confidence: Confidence = Field(
+    confidence: ConfidenceLevel = Field(
         description="`none`: say that you do not know. `literal`: exact keyword hit. `filtered`: chosen by filters."
     )
     advice: str = Field(description="What to do with this confidence.")

@@ -87,5 +87,7 @@ def input_error(details: Sequence[Mapping[str, Any]]) -> InputError:
 def _message(detail: Mapping[str, Any]) -> str:
     if detail["type"] == "json_invalid":
         return "not valid JSON"
+    if detail["type"] == "model_attributes_type":
+        return "must be a JSON object, sent with Content-Type: application/json"
     message = str(detail["msg"]).removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}"

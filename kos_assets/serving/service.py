@@ -98,7 +98,7 @@ class Service:
             namespaces=self._scope(request.namespaces),
             limit=request.limit,
             types=tuple(request.types or ()),
-            home=request.home or None,
+            home=(request.home or "").strip("/") or None,
             since=moment(request.since, zone),
             until=moment(request.until, zone, last=True),
             as_of=moment(request.as_of, zone, last=True),

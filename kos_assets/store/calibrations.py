@@ -12,11 +12,24 @@ _SQL = blocks("calibrations")
 
 
 def record(
-    session: Session, *, model_id: str, weak: float, strong: float, inputs_hash: str, report: Mapping[str, Any]
+    session: Session,
+    *,
+    model_id: str,
+    rule: str,
+    weak: float,
+    strong: float,
+    inputs_hash: str,
+    report: Mapping[str, Any],
 ) -> None:
     """Keep thresholds for a model, with the hash of what they came from and the size of the corpus."""
     session.run(
-        _SQL["record"], model_id=model_id, weak=weak, strong=strong, inputs_hash=inputs_hash, report=json(dict(report))
+        _SQL["record"],
+        model_id=model_id,
+        rule=rule,
+        weak=weak,
+        strong=strong,
+        inputs_hash=inputs_hash,
+        report=json(dict(report)),
     )
 
 

@@ -1,8 +1,8 @@
 -- Thresholds of confidence.
 
 -- name: record
-insert into kos.calibrations (model_id, weak, strong, corpus_memories, inputs_hash, report)
-select %(model_id)s, %(weak)s, %(strong)s, count(*), %(inputs_hash)s, %(report)s from kos.live_memories
+insert into kos.calibrations (model_id, rule, weak, strong, corpus_memories, inputs_hash, report)
+select %(model_id)s, %(rule)s, %(weak)s, %(strong)s, count(*), %(inputs_hash)s, %(report)s from kos.live_memories
 
 -- name: known_items
 select m.heading, m.content

@@ -36,7 +36,11 @@ def unindexed(session: Session, *, recipe: int, limit: int) -> list[Row]:
 
 
 def replace(session: Session, memory_ids: Sequence[UUID], chunks: Sequence[ChunkRow]) -> int:
-    """Replace the chunks and postings of memories; the number of postings."""
+    """Replace the chunks and postings of memories; the number of postings. What was retired meanwhile gets none.
+
+    Locks the memories until the transaction ends, so that retiring them waits, or is seen here.
+    """
+    session.run(_SQL["lock_memories"], memory_ids=list(memory_ids))
     session.run(_SQL["delete_postings"], memory_ids=list(memory_ids))
     session.run(_SQL["delete_chunks"], memory_ids=list(memory_ids))
     stored = session.rows(
@@ -68,7 +72,7 @@ def replace(session: Session, memory_ids: Sequence[UUID], chunks: Sequence[Chunk
 
 
 def record_state(session: Session, states: Mapping[UUID, tuple[str, str]], *, recipe: int) -> None:
-    """Record (indexed_hash, embed_hash) per memory."""
+    """Record (indexed_hash, embed_hash) per memory that is live: a retired one is indexed when it comes back."""
     session.run(
         _SQL["record_state"],
         memory_ids=list(states),

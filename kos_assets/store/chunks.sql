@@ -7,6 +7,9 @@ left join kos.index_state as i on m.memory_id = i.memory_id
 where i.indexed_hash is distinct from m.content_hash or i.recipe is distinct from %(recipe)s
 order by m.memory_id limit %(limit)s
 
+-- name: lock_memories
+select kos.lock_memories(%(memory_ids)s::uuid [])
+
 -- name: delete_postings
 delete from kos.postings
 where chunk_id in (select c.chunk_id from kos.chunks as c where c.memory_id = any(%(memory_ids)s::uuid []))
@@ -41,6 +44,7 @@ inner join kos.chunks as c on p.chunk_id = c.chunk_id
 insert into kos.index_state (memory_id, indexed_hash, recipe, embed_hash, linked)
 select s.memory_id, s.indexed_hash, %(recipe)s, s.embed_hash, false
 from unnest(%(memory_ids)s::uuid [], %(indexed_hashes)s::text [], %(embed_hashes)s::text []) as s (memory_id, indexed_hash, embed_hash)
+inner join kos.live_memories as m on s.memory_id = m.memory_id
 on conflict (memory_id) do update set
     indexed_hash = excluded.indexed_hash, recipe = excluded.recipe, embed_hash = excluded.embed_hash,
     linked = kos.index_state.linked and kos.index_state.embed_hash = excluded.embed_hash

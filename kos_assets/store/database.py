@@ -60,22 +60,14 @@ class Session:
             cursor.executemany(statement, list(rows))
             return max(cursor.rowcount, 0)
 
-    def copy(self, statement: LiteralString, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-        """Binary COPY of rows whose columns have the given type names; the number of rows."""
+    def copy(self, statement: LiteralString, rows: Iterable[Sequence[Any]]) -> int:
+        """COPY rows in text format; the number of rows."""
         count = 0
         with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.set_types(list(types))
             for row in rows:
                 copy.write_row(row)
                 count += 1
         return count
-
-    def stream(self, statement: LiteralString, /, *, size: int = 1000, **values: Any) -> Iterator[Row]:
-        """Rows through a server-side cursor, `size` at a time."""
-        with self._connection.cursor(name="kos_stream") as cursor:
-            cursor.itersize = size
-            cursor.execute(statement, values)
-            yield from cursor
 
 
 def _configure(connection: psycopg.Connection[Row]) -> None:

@@ -52,7 +52,11 @@ def delete_stale(session: Session, memory_ids: Sequence[UUID]) -> int:
 
 
 def insert(session: Session, model_key: int, vectors: Sequence[tuple[UUID, int, str, Vector]]) -> int:
-    """Store (memory_id, ordinal, content_hash, vector) for memories that still have that text; the number stored."""
+    """Store (memory_id, ordinal, content_hash, vector) for memories that still have that text; the number stored.
+
+    Locks the memories until the transaction ends, so that retiring them waits, or is seen here.
+    """
+    session.run(_SQL["lock_memories"], memory_ids=sorted({vector[0] for vector in vectors}))
     return session.run(
         _SQL["insert"],
         model_key=model_key,

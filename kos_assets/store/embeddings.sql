@@ -29,6 +29,9 @@ where
         where c.memory_id = e.memory_id and c.ordinal = e.ordinal and c.embed_hash = e.content_hash
     )
 
+-- name: lock_memories
+select kos.lock_memories(%(memory_ids)s::uuid [])
+
 -- name: insert
 insert into kos.embeddings (model_key, memory_id, ordinal, namespace, live, expires_at, content_hash, embedding)
 select %(model_key)s, v.memory_id, v.ordinal, m.namespace, true, m.expires_at, v.content_hash, v.embedding::halfvec

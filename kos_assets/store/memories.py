@@ -14,7 +14,8 @@ _SQL = blocks("memories")
 
 
 def by_id(session: Session, memory_ids: Sequence[UUID]) -> dict[UUID, Row]:
-    """Whole memories, retired ones included, by id."""
+    """Whole memories, retired ones included, by id; locked in the order of ids until the transaction ends, so that what
+    is decided on them still holds when it is written."""
     return {row["memory_id"]: row for row in session.rows(_SQL["by_id"], memory_ids=list(memory_ids))}
 
 

@@ -5,7 +5,7 @@ select
     memory_id, namespace, memory_type, type_reason, type_confidence, heading, content, summary, provenance, confidence,
     supersedes, folded_into, note_id, note_path, author, home_path, lang, event_at, event_zone, event_rule, keywords,
     verified_at, expires_at, deleted_at, deleted_reason, content_hash, fold_hash, created_at, updated_at
-from kos.memories where memory_id = any(%(memory_ids)s::uuid [])
+from kos.memories where memory_id = any(%(memory_ids)s::uuid []) order by memory_id for no key update
 
 -- name: fold_groups
 select distinct namespace, fold_hash as body_hash
@@ -36,9 +36,14 @@ update kos.memories set
 where memory_id = %(memory_id)s
 
 -- name: retire
-update kos.memories set deleted_at = %(at)s, deleted_reason = %(reason)s, updated_at = now()
-where memory_id = any(%(memory_ids)s::uuid []) and deleted_at is null
-returning memory_id, namespace
+with standing as (
+    select memory_id from kos.memories
+    where memory_id = any(%(memory_ids)s::uuid []) and deleted_at is null
+    order by memory_id for no key update
+)
+update kos.memories as m set deleted_at = %(at)s, deleted_reason = %(reason)s, updated_at = now()
+from standing as s where m.memory_id = s.memory_id
+returning m.memory_id, m.namespace
 
 -- name: expired
 select memory_id from kos.memories
@@ -81,3 +86,9 @@ where m.deleted_reason = 'folded' order by m.note_path
 
 -- name: refresh_scope
 select kos.enter_pipeline()
+
+-- name: copy_generated
+copy kos.memories (
+    memory_id, namespace, memory_type, heading, content, provenance, confidence, home, home_path, event_at, event_rule,
+    content_hash
+) from stdin

@@ -96,7 +96,7 @@ def check_current(dsn: str) -> None:
     """Refuse to work on a schema that is not this version's. Raises SchemaError."""
     statements = blocks("roles")
     with _mapped_errors(), psycopg.connect(dsn, row_factory=dict_row, connect_timeout=10) as connection:
-        row = connection.execute(statements["migrations_table_exists"]).fetchone()
+        row = connection.execute(statements["migrations_view_exists"]).fetchone()
         present = row is not None and row["present"]
         applied = connection.execute(statements["applied_migrations"]).fetchall() if present else []
     behind = pending(applied, migrations())

@@ -25,19 +25,22 @@ grant usage on schema kos to kos_writer, kos_reader, kos_auditor, kos_dbt;
 grant usage on schema kos_marts to kos_reader
 
 -- name: applied_migrations
-select number, name, checksum from kos.migrations order by number
+select number, name, checksum from kos.applied_migrations order by number
 
--- name: migrations_table_exists
-select to_regclass('kos.migrations') is not null as present
+-- name: migrations_view_exists
+select to_regclass('kos.applied_migrations') is not null as present
 
 -- name: create_migrations_table
+set local role kos_owner;
 create table if not exists kos.migrations (
     number integer primary key,
     name text not null,
     checksum text not null,
     applied_at timestamptz not null default now()
 );
-grant select on kos.migrations to kos_reader, kos_writer, kos_dbt, kos_auditor
+create or replace view kos.applied_migrations as select m.number, m.name, m.checksum from kos.migrations as m;
+grant select on kos.applied_migrations to kos_reader, kos_writer, kos_dbt, kos_auditor;
+reset role
 
 -- name: record_migration
 insert into kos.migrations (number, name, checksum) values (%(number)s, %(name)s, %(checksum)s)

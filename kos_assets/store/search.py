@@ -121,7 +121,7 @@ def similar_pairs(session: Session, memory_ids: Sequence[UUID]) -> list[tuple[UU
 
 
 def calibration(session: Session) -> Row | None:
-    """Thresholds of the active model: model_id, weak, strong, at; None before `kos calibrate`."""
+    """Thresholds of the active model: model_id, rule, weak, strong, at; None before `kos calibrate`."""
     row = session.one(_SQL["calibration"])
     return row if row and row["model_id"] else None
 

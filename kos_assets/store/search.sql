@@ -7,7 +7,7 @@ select kos.corpus_languages() as languages
 select model_key, model_id, dimensions, recipe from kos.active_model
 
 -- name: candidates
-select memory_id, chunk_id, bm25, cosine, matched, by_words, by_meaning
+select memory_id, chunk_id, bm25, cosine, matched, coverage, by_words, by_meaning
 from kos.search_candidates(
     %(terms)s::text [], %(groups)s::integer [], %(model_key)s::smallint, %(query)s::text::halfvec, %(limit)s::integer,
     %(types)s::text [], %(home)s::text, %(since)s::timestamptz, %(until)s::timestamptz, %(as_of)s::timestamptz
@@ -49,7 +49,7 @@ from kos.live_edges as e
 where e.kind = 'similar_to' and e.src_id = any(%(memory_ids)s::uuid []) and e.dst_id = any(%(memory_ids)s::uuid [])
 
 -- name: calibration
-select c.model_id, c.weak, c.strong, c.at from kos.current_calibration() as c
+select c.model_id, c.rule, c.weak, c.strong, c.at from kos.current_calibration() as c
 
 -- name: record_traces
 select kos.record_traces(%(traces)s) as stored

@@ -20,17 +20,16 @@ import httpx
 import mcp
 import pytest
 from fastmcp.client.transports import StdioTransport
-from kos_assets.inference.embedding import Embedder
 
 from kos_assets import testing
+from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.pipeline import ingest_vault
 from kos_assets.operations.postgres import free_port
 from kos_assets.settings import Settings
 from kos_assets.store.database import Store, role_dsn
 
-SERVE = "from kos_assets.serving.app import serve; from kos_assets.settings import load; serve(load())"
-STDIO = "from kos_assets.serving.app import run_stdio; from kos_assets.settings import load; run_stdio(load())"
-QUESTION = {"query": "why did we leave Kafka?", "limit": 5}
+KOS = ["-m", "kos_assets.cli"]
+QUESTION: dict[str, Any] = {"query": "why did we leave Kafka?", "limit": 5}
 NOTES = {
     "queue.md": "# Queue decision\n\nWe leave Kafka and use Postgres queues: one system less to run.\n",
     "notes/日本.md": "# 東京オフィス\n\n移転は五月に決まりました。\n",
@@ -48,7 +47,7 @@ class Service:
 
     def stdio(self) -> tuple[str, list[str]]:
         """The command of an MCP server over stdio on the same database."""
-        return sys.executable, ["-c", STDIO]
+        return sys.executable, [*KOS, "mcp"]
 
 
 def environment(settings: Settings, port: int) -> dict[str, str]:
@@ -63,9 +62,9 @@ def environment(settings: Settings, port: int) -> dict[str, str]:
 
 
 def started(command: str, variables: dict[str, str]) -> subprocess.Popen[str]:
-    """A child process with pipes."""
+    """A `kos` command as a child process with pipes."""
     return subprocess.Popen(
-        [sys.executable, "-c", command],
+        [sys.executable, *KOS, command],
         env=variables,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -97,7 +96,7 @@ def service(settings: Settings) -> Iterator[Service]:
     """The service in a process of its own."""
     port = free_port(None)
     variables = environment(settings, port)
-    process = started(SERVE, variables)
+    process = started("serve", variables)
     found = Service(f"http://127.0.0.1:{port}", process, variables)
     try:
         wait_until_ready(found)
@@ -160,11 +159,24 @@ def test_curl_gets_the_same_as_httpx(service: Service) -> None:
     assert json.loads(missing.stdout[:-3])["code"] == "not_found"
 
 
+def test_the_command_line_prints_what_rest_answers(service: Service) -> None:
+    """X1: `kos search --json` and `kos fetch --json` are the same payloads."""
+
+    def said(*arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, *KOS, *arguments, "--json"], env=service.environment, capture_output=True, check=True
+        )
+        return dict(json.loads(done.stdout))
+
+    expected = rest(service)
+    assert without_trace(said("search", QUESTION["query"], "--limit", str(QUESTION["limit"]))) == expected
+    ids = [result["memory_id"] for result in expected["results"]]
+    assert said("fetch", *ids) == httpx.get(f"{service.url}/v1/memories", params={"id": ids}).json()
+
+
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 @pytest.mark.parametrize("client", ["fastmcp", "official", "official, old handshake"])
-def test_every_mcp_client_gets_what_rest_gets(
-    service: Service, settings: Settings, tmp_path: Path, client: str, transport: str
-) -> None:
+def test_every_mcp_client_gets_what_rest_gets(service: Service, tmp_path: Path, client: str, transport: str) -> None:
     """X1, X2: one payload over REST, MCP on HTTP and MCP on stdio, by FastMCP's client and the official one."""
     command, arguments = service.stdio()
 
@@ -194,7 +206,7 @@ def test_every_mcp_client_gets_what_rest_gets(
     assert all(memory["heading"] in fetched.content[0].text for memory in fetched.structured_content["memories"])
 
 
-def test_stdout_of_the_stdio_server_is_protocol_only(settings: Settings, service: Service) -> None:
+def test_stdout_of_the_stdio_server_is_protocol_only(service: Service) -> None:
     """X2: every line is JSON-RPC; the log goes to stderr and has no text of a note; the end of stdin ends it."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     call = {"name": "search_memories", "arguments": QUESTION}
@@ -209,7 +221,7 @@ def test_stdout_of_the_stdio_server_is_protocol_only(settings: Settings, service
             "params": {"name": "search_memories", "arguments": {"x": 1}},
         },
     ]
-    process = started(STDIO, service.environment)
+    process = started("mcp", service.environment)
     assert process.stdin is not None
     assert process.stdout is not None
     for message in messages:
@@ -228,7 +240,7 @@ def test_stdout_of_the_stdio_server_is_protocol_only(settings: Settings, service
 
 def test_a_second_service_on_the_port_says_who_has_it(service: Service) -> None:
     """P2: a port in use is explained, at once."""
-    process = started(SERVE, service.environment)
+    process = started("serve", service.environment)
     log = process.communicate(timeout=30)[1]
     assert process.returncode != 0
     assert f"Process {service.process.pid}" in log
@@ -239,7 +251,7 @@ def test_a_second_service_on_the_port_says_who_has_it(service: Service) -> None:
 def test_a_signal_ends_it_cleanly(settings: Settings, number: signal.Signals) -> None:
     """P2: the process ends by itself, with its cleanup done, and the log has no text of a note."""
     port = free_port(None)
-    process = started(SERVE, environment(settings, port))
+    process = started("serve", environment(settings, port))
     found = Service(f"http://127.0.0.1:{port}", process, {})
     wait_until_ready(found)
     rest(found)

@@ -3,9 +3,9 @@
 Here: model file, tokenizer, pooling. Not here: routing, caching of vectors, cutting text into passages.
 
 One thread, on purpose: with the default pools two threads on two busy cores cost 2 to 3 times the CPU (25-33 ms against
-11 a query). One text a run, too: on one thread batches of 8 and 16 measured 6 % and 17 % slower a text (160 passages, 155
-tokens on average: 45.1 ms alone, 48.4 and 53.1 in batches), and since activations are quantised per run, a text alone
-has the same vector whatever its neighbours are.
+11 a query). One text a run, too: on one thread batches of 8 and 16 measured 6 % and 17 % slower a text (160 passages,
+155 tokens on average: 45.1 ms alone, 48.4 and 53.1 in batches), and since activations are quantised per run, a text
+alone has the same vector whatever its neighbours are.
 """
 
 from __future__ import annotations
@@ -171,6 +171,7 @@ def _check_model(path: Path) -> None:
 def _open_session(model: Path) -> InferenceSession:
     try:
         import onnxruntime as ort
+        from onnxruntime.capi import onnxruntime_pybind11_state as state  # type: ignore[import-untyped]
     except ImportError as error:
         raise ConfigError("ONNX Runtime cannot be loaded.", why=str(error), fix="Reinstall it: uv sync") from error
 
@@ -181,5 +182,5 @@ def _open_session(model: Path) -> InferenceSession:
     options.log_severity_level = 3
     try:
         return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except (RuntimeError, OSError, MemoryError) as error:
+    except (state.Fail, state.InvalidGraph, state.InvalidProtobuf, state.NoSuchFile, state.RuntimeException) as error:
         raise ProviderUnavailableError(f"ONNX Runtime cannot open {model}.", why=str(error)) from error

@@ -7,6 +7,7 @@ routing, starting a server, pulling a model.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,7 +112,9 @@ class OllamaEmbedder:
         import ollama
 
         # No proxy of the environment: notes go to the host that the routing names and nowhere else (E8).
-        return ollama.Client(host=self._host, timeout=self._timeout_s, trust_env=False)
+        client = ollama.Client(host=self._host, timeout=self._timeout_s, trust_env=False)
+        weakref.finalize(self, client.close)  # kept-alive connections end with the embedder, or with the process
+        return client
 
     @cached_property
     def identity(self) -> ModelIdentity:

@@ -1,12 +1,58 @@
-"""Dagster 1.13 reads pydantic's old attribute when a resource is made; that warning is theirs to mend."""
+"""A small vault with its database and Dagster's; and one of Dagster's own warnings let through."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
 import pytest
 
-THEIRS = "ignore:The `__fields__` attribute is deprecated:DeprecationWarning"
+from kos_assets import testing
+from kos_assets.inference.embedding import Embedder
+from kos_assets.operations.dagster_home import open_instance
+from kos_assets.settings import Settings
+from kos_assets.store.database import parse_dsn
+from kos_assets.store.migrate import create_database
+
+NOTES = {
+    "decisions/queue.md": "# Queue decision\n\nWe leave Kafka and use Postgres queues.\n",
+    "people/ada.md": "# Ada\n\nAda knows the gateways. See [[Queue decision]].\n",
+    "daily/2026-03-01.md": "Changed the filter. The word is sesquipedalian.\n",
+    "copy.md": "# Ada\n\nAda knows the gateways. See [[Queue decision]].\n",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before this folder's modules are imported, which is when resources are made."""
-    config.addinivalue_line("filterwarnings", THEIRS)
+    """Dagster 1.13 reads pydantic's old attribute when a resource is made, which is when definitions are imported."""
+    config.addinivalue_line("filterwarnings", "ignore:The `__fields__` attribute is deprecated:DeprecationWarning")
+
+
+@pytest.fixture
+def settings(database: Settings, tmp_path: Path) -> Settings:
+    """A vault of four notes, one an equal copy; Dagster's database exists and is empty."""
+    vault = tmp_path / "vault"
+    for name, text in NOTES.items():
+        path = vault / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    assert database.dsn is not None
+    assert database.dagster_dsn is not None
+    create_database(database.dsn, str(parse_dsn(database.dagster_dsn)["dbname"]))
+    return replace(database, vault=vault)
+
+
+@pytest.fixture
+def instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """Dagster's instance on that database."""
+    with open_instance(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bound(settings: Settings, embedder: Embedder) -> Iterator[dict[str, Any]]:
+    """Resources for a job of the live location."""
+    with testing.store(settings) as store, testing.store(settings, "dbt") as facts:
+        yield {"settings": settings, "store": store, "facts": facts, "embedder": embedder}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from kos_assets.inference.embedding import Embedder
 
+from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.pipeline import ingest_vault
 from kos_assets.recall import Recall
 from kos_assets.serving.app import build_app

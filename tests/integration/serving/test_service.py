@@ -71,7 +71,7 @@ def test_fetch_gives_the_whole_content(client: TestClient) -> None:
 
 def test_rest_and_mcp_give_the_same_payload(client: TestClient) -> None:
     """X1: one payload, whatever the transport; only the trace differs, for each retrieval has its own."""
-    question = {"query": "certificate expired deploy", "limit": 4}
+    question: dict[str, Any] = {"query": "certificate expired deploy", "limit": 4}
     rest, mcp = search(client, **question), call(client, "search_memories", question)["structuredContent"]
     assert {**rest, "trace_id": 0} == {**mcp, "trace_id": 0}
     wanted = [result["memory_id"] for result in rest["results"]] + [str(uuid4())]

@@ -42,7 +42,7 @@ NOTES = st.lists(LINES, max_size=30).flatmap(
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(NOTES, st.text(max_size=400)), st.integers(8, 80))
 def test_every_character_is_in_exactly_one_passage(content: str, max_tokens: int) -> None:
-    """S9: passages cover the content once, in order, so no text is without a vector."""
+    """R1: passages cover the content once, in order, so no text is without a vector."""
     chunks = cut(content, max_tokens=max_tokens)
     assert "".join(ink(part.text) for part in chunks) == ink(content)
     assert [part.ordinal for part in chunks] == list(range(len(chunks)))
@@ -52,7 +52,7 @@ def test_every_character_is_in_exactly_one_passage(content: str, max_tokens: int
 @settings(max_examples=100, deadline=None)
 @given(NOTES)
 def test_passages_fit_and_know_their_lines(content: str) -> None:
-    """S9: a passage with its title and path fits the embedder's window, and its line numbers are an editor's."""
+    """R1: a passage with its title and path fits the embedder's window, and its line numbers are an editor's."""
     lines = re.split(r"\r\n|\r|\n", content)
     for part in cut(content):
         assert count(part.text) <= 60
@@ -64,14 +64,14 @@ def test_passages_fit_and_know_their_lines(content: str) -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(["abc", "é", "会", "👍🏽", "e\u0301"]), min_size=1, max_size=400).map("".join))
 def test_monsters_are_cut_between_graphemes(content: str) -> None:
-    """S9: a word without end is cut by characters, never between a letter and its mark."""
+    """R1: a word without end is cut by characters, never between a letter and its mark."""
     for part in chunk(content, title="", max_tokens=10, count_tokens=len):
         assert part.text[0] not in "\u0301🏽"
         assert len(part.text) <= 10
 
 
 def test_empty_content_is_one_empty_passage() -> None:
-    """S9: the title of an empty note is still found by its vector."""
+    """R1: the title of an empty note is still found by its vector."""
     assert cut("") == cut(" \n\n") == [Chunk(0, (), "", 1, 1)]
     assert embedding_text("Note", (), "") == "Note"
 
@@ -86,21 +86,21 @@ def test_cut_at_headings_with_their_path() -> None:
 
 
 def test_small_sections_under_one_parent_share_a_passage() -> None:
-    """S9: passages are not tiny: siblings join under their parent, cousins do not."""
+    """R1: passages are not tiny: siblings join under their parent, cousins do not."""
     content = f"# A\n## B\nb b\n## C\nc c\n# D\n{words(45)}\n## E\ne e\n"
     chunks = cut(content)
     assert [(part.heading_path, part.start_line) for part in chunks] == [(("A",), 1), (("D",), 6), (("D", "E"), 8)]
 
 
 def test_a_heading_goes_with_what_it_heads() -> None:
-    """S9: a heading never stands alone before its long subsection."""
+    """R1: a heading never stands alone before its long subsection."""
     chunks = cut(f"# A\n\n## B\n\n{words(48)}\n")
     assert len(chunks) == 1
     assert chunks[0].heading_path == ("A",)
 
 
 def test_code_stays_whole_when_it_fits() -> None:
-    """S9: a fence with blank lines and `#` comments is one block and opens no section."""
+    """R1: a fence with blank lines and `#` comments is one block and opens no section."""
     code = "```sh\n# not a heading\n\nmake demo\n\nmake test\n```"
     chunks = cut(f"# A\n{words(45)}\n\n{code}\n\nafter\n")
     assert [code in part.text for part in chunks] == [False, True]
@@ -108,13 +108,13 @@ def test_code_stays_whole_when_it_fits() -> None:
 
 
 def test_setext_headings_open_sections_and_rules_do_not() -> None:
-    """S9: `Title` over `===` is a heading; `---` after a list or a blank line is not."""
+    """R1: `Title` over `===` is a heading; `---` after a list or a blank line is not."""
     chunks = cut(f"Top\n===\n{words(50)}\n\nSub\n---\n{words(50)}\n\n- item\n---\n{words(40)}\n")
     assert [part.heading_path for part in chunks] == [("Top",), ("Top", "Sub"), ("Top", "Sub")]
 
 
 def test_long_lists_are_cut_between_items_and_prose_between_sentences() -> None:
-    """S9: a list item keeps its continuation lines, a sentence its words, as long as they fit."""
+    """R1: a list item keeps its continuation lines, a sentence its words, as long as they fit."""
     items = "\n".join(f"- item {number} {words(6)}\n  continued {number}" for number in range(12))
     assert all(part.text.startswith("- item") for part in cut(items))
     prose = " ".join(f"Sentence {number} has {words(8)}." for number in range(20))
@@ -122,7 +122,7 @@ def test_long_lists_are_cut_between_items_and_prose_between_sentences() -> None:
 
 
 def test_a_long_title_leaves_room_for_text() -> None:
-    """S9: half of the budget is for text whatever the title."""
+    """R1: half of the budget is for text whatever the title."""
     assert [count(part.text) for part in cut(words(90), title=words(500))] == [23, 23, 23, 21]
 
 

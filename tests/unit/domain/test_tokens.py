@@ -65,6 +65,8 @@ def matches(query: str, document: str, *, lang: str = "en", langs: tuple[str, ..
         ("docs/a-plan/notes.md", {"docs/a-plan/notes.md", "doc", "plan", "a", "aplan", "notes.md", "note", "md"}),
         ("anna.schmidt@example.com", {"anna.schmidt@example.com", "example.com", "anna", "schmidt", "exampl", "com"}),
         ("https://docs.example.com/guide/setup", {"docs.example.com", "doc", "exampl", "guid", "setup"}),
+        ("obsidian://open?vault=Work&file=Road%20map", {"open", "vault", "work", "file", "road", "map"}),
+        ("mailto:jo@x.org", {"jo@x.org", "x.org", "jo", "x", "org"}),
         ("C++", {"c++"}),
         ("C#", {"c#"}),
         (".NET", {".net", "net"}),

@@ -7,11 +7,12 @@ import socket
 import threading
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from kos_assets.errors import OperationError, ProviderUnavailableError
+from kos_assets.inference.embedding import Embedder
 from kos_assets.serving import health
 from kos_assets.serving.app import _listen, _with_statement_timeout
 from kos_assets.serving.health import Warmup
@@ -80,7 +81,7 @@ def settled(warmup: Warmup, state: str) -> Any:
 def test_the_embedder_loads_in_the_background_and_says_when_it_is_ready() -> None:
     """X5: the service starts at once."""
     embedder = Loading()
-    warmup = Warmup(embedder)
+    warmup = Warmup(cast(Embedder, embedder))
     assert warmup.check().state == "waiting"
     warmup.start()
     warmup.start()
@@ -96,7 +97,7 @@ def test_an_embedder_out_of_reach_is_tried_again_later(monkeypatch: pytest.Monke
     embedder = Loading()
     embedder.go.set()
     embedder.failure = ProviderUnavailableError("Ollama does not answer.", fix="Start it.")
-    warmup = Warmup(embedder)
+    warmup = Warmup(cast(Embedder, embedder))
     warmup.start()
     check = settled(warmup, "unavailable")
     assert (check.ok, check.state) == (False, "unavailable")

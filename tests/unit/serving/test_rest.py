@@ -25,7 +25,7 @@ def test_search_passes_the_question_on_and_the_payload_back(client: TestClient, 
         "query": "kafka",
         "limit": 3,
         "types": ["semantic"],
-        "home": "decisions",
+        "home": "/decisions/",
         "until": "2026-05-31",
         "session": "s1",
     }
@@ -72,6 +72,8 @@ def test_nothing_found_is_404_with_what_why_and_next(client: TestClient, samples
     ("method", "path", "content", "status", "code"),
     [
         ("POST", "/v1/search", b"{nope", 422, "invalid_input"),
+        ("POST", "/v1/search", b'{"query": "\xff"}', 422, "invalid_input"),
+        ("POST", "/v1/search", b"[1]", 422, "invalid_input"),
         ("POST", "/v1/search", b'{"query": "\\ud800"}', 422, "invalid_input"),
         ("POST", "/v1/search", b'{"limit": 1000}', 422, "invalid_input"),
         ("POST", "/v1/search", b'{"query": "' + b"x" * 5000 + b'"}', 422, "invalid_input"),
