@@ -266,7 +266,7 @@ def _check(settings: Settings) -> None:
     if not 0 < settings.gate_distance < 1:
         raise ConfigError(f"gate_distance must lie between 0 and 1, not {settings.gate_distance}.")
     hours, _, minutes = settings.nightly_at.partition(":")
-    if not (hours.isdigit() and minutes.isdigit() and int(hours) < 24 and int(minutes) < 60):  # noqa: PLR2004 - a clock
+    if not (hours.isdigit() and minutes.isdigit() and int(hours) < 24 and int(minutes) < 60):
         raise ConfigError(f"nightly_at must be HH:MM, not {settings.nightly_at!r}.")
     if settings.host not in {"127.0.0.1", "::1", "localhost"}:
         raise ConfigError(

@@ -42,12 +42,12 @@ class TestServer:
     def database(self, settings: Settings | None = None) -> Iterator[Settings]:
         """Settings of a fresh, migrated, empty database that is dropped afterwards."""
         name = f"kos_test_{os.getpid()}_{next(self._numbers)}"
-        self._execute(
-            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(_TEMPLATE))
-        )
+        self._execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(_TEMPLATE)))
         base = settings or Settings(data_dir=self.root / name)
         try:
-            yield replace(base, dsn=with_database(self.dsn, name), dagster_dsn=with_database(self.dsn, f"{name}_dagster"))
+            yield replace(
+                base, dsn=with_database(self.dsn, name), dagster_dsn=with_database(self.dsn, f"{name}_dagster")
+            )
         finally:
             for database in (name, f"{name}_dagster"):
                 self._execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(database)))

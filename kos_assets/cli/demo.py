@@ -147,7 +147,8 @@ def _calibrate(settings: Settings) -> None:
             f"      {result.questions} gold questions, {result.probes} off-corpus probes; rule `{report.rule}`: "
             f"none up to {report.weak:.3f}, strong from {report.strong_from:.3f}\n"
             f"      on questions not used for that: AUROC {report.auroc:.3f}, "
-            f"{report.answered:.0%} of gold above none, {report.false_strong:.0%} of probes called strong"
+            f"{report.answered:.0%} of gold and {report.false_answered:.0%} of probes above none, "
+            f"{report.false_strong:.0%} of probes strong"
         )
 
 

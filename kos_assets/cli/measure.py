@@ -45,13 +45,16 @@ def calibrate(
             namespaces=found.read_namespaces,
         )
         recall.close()
-    columns = list(vars(result.report))
     table(
         f"Calibration of {result.model_id}: {result.questions} {result.kind} questions, {result.probes} probes",
-        columns,
-        [[vars(item)[column] for column in columns] for item in result.rules],
+        ("", *(item.rule for item in result.rules)),
+        [
+            (name.replace("_", " "), *(vars(item)[name] for item in result.rules))
+            for name in vars(result.report)
+            if name != "rule"
+        ],
     )
-    out.print(f"Shipped rule: {result.shipped}. auroc to near_strong: on questions that the thresholds never saw.")
+    out.print(f"Shipped rule: {result.shipped}. From auroc down: shares of questions that the thresholds never saw.")
     if not result.report.separable:
         err.print("[yellow]WEAK >= STRONG: `strong` is not issued with this model and vault.[/]")
 

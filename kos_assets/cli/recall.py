@@ -12,6 +12,7 @@ import typer
 
 from kos_assets.cli.context import embedder_of, installation, settings_of, store
 from kos_assets.cli.output import err, out, print_json, print_line
+from kos_assets.domain.moments import moment
 from kos_assets.errors import InputError, NotFoundError
 from kos_assets.recall import Query, Recall
 from kos_assets.settings import Settings
@@ -32,7 +33,7 @@ def search(
     ] = None,
     home: Annotated[str | None, typer.Option(help="Only this folder and below, such as projects/huts.")] = None,
     since: Annotated[str | None, typer.Option(help="Events from this time on (ISO 8601).")] = None,
-    until: Annotated[str | None, typer.Option(help="Events before this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Events up to this time; a date means its end.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Only what was known by this time.")] = None,
     namespace: Annotated[
         list[str] | None, typer.Option(help="Namespace to read; repeatable. Default: the settings'.")
@@ -55,8 +56,8 @@ def search(
                 types=tuple(types or ()),
                 home=home.strip("/") if home else None,
                 since=_time("--since", since, settings),
-                until=_time("--until", until, settings),
-                as_of=_time("--as-of", as_of, settings),
+                until=_time("--until", until, settings, last=True),
+                as_of=_time("--as-of", as_of, settings, last=True),
                 principal=settings.principal,
             )
         )
@@ -115,16 +116,15 @@ def _recall(settings: Settings, *, with_embedder: bool = True) -> Iterator[Recal
                 recall.close()
 
 
-def _time(option: str, text: str | None, settings: Settings) -> datetime | None:
+def _time(option: str, text: str | None, settings: Settings, *, last: bool = False) -> datetime | None:
     if text is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        return moment(text, settings.zone, last=last)
     except ValueError as error:
         raise InputError(
             f"{option} is not a time: {text!r}.", fix="Write it like 2026-03-04 or 2026-03-04T14:30."
         ) from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
 
 
 def _uuid(text: str) -> UUID:

@@ -6,9 +6,13 @@ Its run, materialisations and checks are in the UI afterwards. The nightly locat
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -56,10 +60,15 @@ def materialize_in_process(
     job, ConfigError when a resource cannot be made.
     """
     run_id = str(uuid.uuid4())
-    with open_instance(settings) as instance, resources.from_settings(settings) as bound:
+    log = settings.data_dir / "logs" / "in-process.log"
+    with (
+        open_instance(settings) as instance,
+        resources.from_settings(settings) as bound,
+        _streams_aside(log) as visible,
+    ):
         job = _job(settings, job_name)
         if on_step is not None:
-            instance.add_event_listener(run_id, lambda entry: _tell(entry, on_step))
+            instance.add_event_listener(run_id, lambda entry: _tell(entry, visible, on_step))
         result = job.execute_in_process(
             instance=instance,
             run_id=run_id,
@@ -88,20 +97,63 @@ def _names(defs: dg.Definitions) -> set[str]:
     return {job.name for job in defs.resolve_all_job_defs()}
 
 
-def _tell(entry: dg.EventLogEntry, on_step: Callable[[Step], None]) -> None:
+@contextmanager
+def _streams_aside(log: Path) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Send what steps print (dbt alone: a hundred lines) to a log; Dagster keeps it with the step as well.
+
+    Yields a context in which the caller's own stdout and stderr are back.
+    """
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    aside = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    own = [open(descriptor, "w", encoding="utf-8", buffering=1, closefd=False) for descriptor in kept]  # noqa: PTH123
+
+    @contextmanager
+    def visible() -> Iterator[None]:
+        with redirect_stdout(own[0]), redirect_stderr(own[1]):
+            yield
+
+    try:
+        os.dup2(aside, 1)
+        os.dup2(aside, 2)
+        yield visible
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(kept[0], 1)
+        os.dup2(kept[1], 2)
+        for stream, descriptor in zip(own, kept, strict=True):
+            stream.close()
+            os.close(descriptor)
+        os.close(aside)
+
+
+def _tell(
+    entry: dg.EventLogEntry, visible: Callable[[], AbstractContextManager[None]], on_step: Callable[[Step], None]
+) -> None:
+    step = _step(entry)
+    if step is not None:
+        with visible():
+            on_step(step)
+
+
+def _step(entry: dg.EventLogEntry) -> Step | None:
     event = entry.dagster_event
     if event is None:
         if entry.step_key is not None and entry.level == logging.INFO:
-            on_step(Step(entry.step_key, "progress", text=entry.user_message))
-        return
+            return Step(entry.step_key, "progress", text=entry.user_message)
+        return None
     if event.step_key is None:
-        return
+        return None
     if event.event_type == dg.DagsterEventType.STEP_START:
-        on_step(Step(event.step_key, "started"))
-    elif event.event_type == dg.DagsterEventType.STEP_SUCCESS:
-        on_step(Step(event.step_key, "done", seconds=event.step_success_data.duration_ms / 1000))
-    elif event.event_type == dg.DagsterEventType.STEP_FAILURE:
-        on_step(Step(event.step_key, "failed", text=_reason(event)))
+        return Step(event.step_key, "started")
+    if event.event_type == dg.DagsterEventType.STEP_SUCCESS:
+        return Step(event.step_key, "done", seconds=event.step_success_data.duration_ms / 1000)
+    if event.event_type == dg.DagsterEventType.STEP_FAILURE:
+        return Step(event.step_key, "failed", text=_reason(event))
+    return None
 
 
 def _reason(event: dg.DagsterEvent) -> str:

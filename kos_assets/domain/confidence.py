@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 @dataclass(frozen=True)
 class Signals:
     """What one retrieval shows. `cosine`: the highest of any row, None without vectors. `evidence`: the highest mean of
-    a row's cosine and of the share of the query's words (weighted by rarity) that it has. Both 0..1."""
+    a row's cosine and of the share of the query's words (weighted by rarity) that it has; see `signals`. Both 0..1."""
 
     cosine: float | None
     evidence: float | None
@@ -53,7 +53,7 @@ class Thresholds:
         return self.weak < self.strong
 
 
-DEFAULT_THRESHOLDS = Thresholds(weak=0.39, strong=0.48)
+DEFAULT_THRESHOLDS = Thresholds(weak=0.28, strong=0.47)
 """For the embedded model before `kos calibrate` has run; answers then say that they are not calibrated."""
 
 
@@ -67,12 +67,17 @@ def derive(gold: Sequence[float], probes: Sequence[float], rule: Rule) -> Thresh
     return Thresholds(weak=max(probes) + WEAK_MARGIN, strong=STRONG_SHARE * statistics.median(gold), rule=rule)
 
 
-def signals(rows: Iterable[tuple[float | None, float]]) -> Signals:
-    """The signals of a retrieval from (cosine, coverage) of its rows."""
+def signals(rows: Iterable[tuple[float | None, float]], *, model_speaks: bool = True) -> Signals:
+    """The signals of a retrieval from (cosine, coverage) of its rows.
+
+    In a language that the model does not speak the words alone are evidence: an English model finds any two texts in
+    Cyrillic alike (0.66 between a wedding hall and a hut's stove in the demo).
+    """
     found = [(cosine, coverage) for cosine, coverage in rows if cosine is not None]
+    evidence = ((cosine + coverage) / 2 if model_speaks else coverage for cosine, coverage in found)
     return Signals(
         cosine=max((cosine for cosine, _ in found), default=None),
-        evidence=max(((cosine + coverage) / 2 for cosine, coverage in found), default=None),
+        evidence=max(evidence, default=None),
     )
 
 

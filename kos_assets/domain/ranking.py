@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 WORDS_WEIGHT = 0.5
+"""Of the words' score in relevance, for a query in a language that the embedding model speaks."""
+
+FOREIGN_WORDS_WEIGHT = 0.85
+"""The same for another language: the model's cosines then tell scripts apart more than meanings."""
+
 _PROVENANCE: Mapping[str, float] = {"raw": 1.0, "derived": 0.97, "output": 0.94}
 _CONFIDENCE_FLOOR = 0.8
 

@@ -14,7 +14,7 @@ ConfidenceLevel = Literal["strong", "weak", "none", "literal", "filtered"]
 
 MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
-KOS_NAMESPACE = UUID("6f0c2a5e-3c0b-5a44-9e53-2d1b7f1f7c11")
+KOS_NAMESPACE = UUID("6f0a3c52-6b0e-5d0c-9a55-0f8b8f6c1d27")
 """The uuid5 namespace of every id that Knowledge OS mints."""
 
 _NAMESPACE = re.compile(r"^(global|(agent|shared):[A-Za-z0-9._-]+)$")

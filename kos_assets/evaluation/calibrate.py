@@ -23,8 +23,8 @@ LEAST = 20
 class RuleReport:
     """One rule's thresholds, and how it does on questions that were not used to derive them (None without such).
 
-    `answered`: share of gold above WEAK; `strong`: share of gold called strong; `false_strong`: share of off-corpus
-    probes called strong; `near_strong`: the same for probes near the corpus in topic.
+    Of gold: `answered` (above WEAK), `strong`. Of off-corpus probes: `false_answered`, `false_strong`. Of probes near
+    the corpus in topic: `near_answered`, `near_strong`. All shares, 0..1.
     """
 
     rule: Rule
@@ -34,7 +34,9 @@ class RuleReport:
     auroc: float | None
     answered: float | None
     strong: float | None
+    false_answered: float | None
     false_strong: float | None
+    near_answered: float | None
     near_strong: float | None
 
 
@@ -131,7 +133,9 @@ def _report(rule: Rule, measured: _Measured) -> RuleReport:
         auroc=round(auroc(on, off), 4) if on and off else None,
         answered=_share(value > thresholds.weak for value in on),
         strong=_share(value >= strong for value in on),
+        false_answered=_share(value > thresholds.weak for value in off),
         false_strong=_share(value >= strong for value in off),
+        near_answered=_share(value > thresholds.weak for value in near),
         near_strong=_share(value >= strong for value in near),
     )
 

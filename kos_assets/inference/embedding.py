@@ -31,6 +31,12 @@ class ModelIdentity:
     weights_sha256: str
     """Of the model file, or the provider's digest; empty where the provider names none."""
     recipe_version: int
+    languages: tuple[str, ...] = ()
+    """ISO codes that the model was trained for; empty where nobody says. What is not here is ranked by its words."""
+
+    def speaks(self, lang: str) -> bool:
+        """Whether a cosine means something for a text in `lang` (`und`, undetermined: it does)."""
+        return not self.languages or lang == "und" or lang in self.languages
 
     @property
     def model_id(self) -> str:

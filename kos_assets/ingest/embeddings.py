@@ -136,7 +136,7 @@ def _embed_all(store: Store, embedder: Embedder, key: int, progress: Progress | 
             known = embeddings.by_hash(session, key, sorted({row["embed_hash"] for row in rows}))
         texts = {row["embed_hash"]: _text(row) for row in rows if row["embed_hash"] not in known}
         try:
-            fresh = embedder.embed_documents(list(texts.values())) if texts else []
+            fresh: Sequence[embeddings.Vector] = list(embedder.embed_documents(list(texts.values()))) if texts else []
         except ProviderUnavailableError as error:
             counts.reason = _pause(store, embedder.identity.provider, error)
             break

@@ -25,19 +25,27 @@ def sync_links(session: Session, changed: Sequence[UUID]) -> int:
     everything = installation is None or installation["links_hash"] != state
     if not everything and not changed:
         return 0
-    rows = notes.links(session, None if everything else changed)
+    sources = (
+        None if everything else {targets.get(memory_id, memory_id) for memory_id in map(memory_id_of_note, changed)}
+    )
+    rows = notes.links(session, None if sources is None else _members(sources, targets, names))
     index = LinkIndex(Named(row["note_id"], row["path"], row["title"], tuple(row["aliases"] or ())) for row in names)
     found: dict[tuple[UUID, str, UUID], str | None] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row["path"], row["ordinal"])):
         target = index.resolve(row["target"], source_path=row["path"])
         source = targets.get(memory_id_of_note(row["note_id"]))
         destination = None if target is None else targets.get(memory_id_of_note(target))
         if source is not None and destination is not None and source != destination:
             found.setdefault((source, row["kind"], destination), row["anchor"])
-    sources = None if everything else [memory_id_of_note(note_id) for note_id in changed]
-    edges.replace_outgoing(session, sources, _KINDS, found)
+    edges.replace_outgoing(session, None if sources is None else sorted(sources), _KINDS, found)
     notes.set_links_hash(session, state)
     return len(found)
+
+
+def _members(sources: set[UUID], targets: Mapping[UUID, UUID], names: Sequence[Row]) -> list[UUID]:
+    """Every note whose links leave one of `sources`: a canonical memory speaks for its folded copies too."""
+    by_memory = {memory_id_of_note(row["note_id"]): row["note_id"] for row in names}
+    return [note_id for memory_id, note_id in by_memory.items() if targets.get(memory_id, memory_id) in sources]
 
 
 def _state(names: Sequence[Row], targets: Mapping[UUID, UUID]) -> str:

@@ -63,7 +63,9 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "source_updated_at": note.updated_at or note.created_at,
         "verified_at": note.verified_at,
         "expires_at": note.expires_at,
-        "properties": dict(note.properties),
+        "properties": {
+            name: value for name, value in note.properties.items() if name != "kos_id"
+        },  # the stamp, not theirs
         "structure": _structure(note),
         "content_hash": note.content_hash,
         "body_hash": note.body_hash,

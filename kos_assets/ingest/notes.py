@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from kos_assets.errors import VaultError
@@ -65,6 +66,7 @@ def sync_notes(
         gone = _vanished(scan)
         _refuse_mass_deletion(scan, gone, allowed=allow_mass_deletion)
         assignments = _assign(scan, settings)
+        _read_renamed(scan, assignments, settings)
         stamps = _stamp(scan, assignments, settings, at)
         with store.transaction(pipeline=True) as session:
             report = _write(session, scan, settings, assignments=assignments, stamps=stamps, gone=gone)
@@ -124,8 +126,19 @@ def _read(scan: _Scan, stat: FileStat, settings: Settings) -> None:
     scan.parsed[stat.path] = note
 
 
+def _read_renamed(scan: _Scan, assignments: Mapping[str, identity.Assignment], settings: Settings) -> None:
+    """A file that did not change can still become another note: a copy of it came with its id stamped in."""
+    for path, item in assignments.items():
+        row = scan.known.get(path)
+        if path not in scan.parsed and row is not None and row["note_id"] != item.note_id:
+            _read(scan, scan.stats[path], settings)
+
+
 def _vanished(scan: _Scan) -> list[str]:
-    return [path for path in scan.known if path not in scan.stats and hidden_by(path, scan.unreadable) is None]
+    """Known paths where no note stands any more. What is only out of sight is not known to be gone (V4); a conflict
+    copy is in plain sight and set aside for good."""
+    hiding = [item for item in scan.unreadable if item.code != "sync_conflict"]
+    return [path for path in scan.known if path not in scan.stats and hidden_by(path, hiding) is None]
 
 
 def _refuse_mass_deletion(scan: _Scan, gone: Sequence[str], *, allowed: bool) -> None:
@@ -200,22 +213,20 @@ def _write(
         entries += [_problem_entry(path, namespace, problem) for problem in (*note.problems, *([wish] if wish else []))]
         is_stamped = isinstance(stamp, Stamped) or note.kos_id == item.note_id
         facts = _file_facts(item.note_id, stamp, scan.stats[path], note.file_hash, stamped=is_stamped)
-        if path in scan.touched and row is not None and row["note_id"] == item.note_id:
+        same = path in scan.touched and row is not None and row["note_id"] == item.note_id
+        if same and note.event_at is not None:  # an undated note's date is the file's time, which has moved
             touched.append(facts)
             continue
-        rows.append({**note_row(note, item.note_id, namespace, scan.stats[path], settings), **facts})
+        rows.append({**note_row(note, item.note_id, namespace, _standing(scan.stats[path], stamp), settings), **facts})
         links += note_links(note, item.note_id)
-    standing = {item.note_id for item in assignments.values()}
-    deleted = [scan.known[path]["note_id"] for path in gone if scan.known[path]["note_id"] not in standing]
+    deleted = _deleted(scan, assignments, gone)
     store_notes.upsert(session, rows)
     if rows:
         store_notes.replace_links(session, [row["note_id"] for row in rows], links)
     store_notes.touch(session, touched)
     store_notes.mark_deleted(session, deleted)
     blocked = _quarantine(session, scan, settings, entries, gone)
-    if scan.adoption or store_notes.installation(session) is None:
-        vault_id = scan.adoption.vault_id if scan.adoption else None
-        store_notes.adopt(session, vault_id, str(scan.root.resolve()))
+    _record_vault(session, scan)
     paths_before = {row["note_id"]: path for path, row in scan.known.items()}
     new = [row for row in rows if row["note_id"] not in paths_before]
     moved = [row for row in rows if paths_before.get(row["note_id"], row["path"]) != row["path"]]
@@ -234,19 +245,37 @@ def _write(
     )
 
 
+def _deleted(scan: _Scan, assignments: Mapping[str, identity.Assignment], gone: Sequence[str]) -> list[UUID]:
+    """Notes that stand nowhere: their file is gone, or another note's file was put in its place."""
+    standing = {item.note_id for item in assignments.values()}
+    paths = {*gone, *scan.stats}
+    return [row["note_id"] for path, row in scan.known.items() if path in paths and row["note_id"] not in standing]
+
+
+def _record_vault(session: Session, scan: _Scan) -> None:
+    before = store_notes.installation(session)
+    if before is not None and scan.adoption is None:
+        return
+    now = (scan.adoption.vault_id if scan.adoption else None, str(scan.root.resolve()))
+    if before is None or (before["vault_id"], before["vault_root"]) != now:
+        store_notes.adopt(session, *now)
+
+
+def _standing(stat: FileStat, stamp: Stamped | Waiting | None) -> FileStat:
+    """The file as it stands now: replacing an id moves its time on by a second."""
+    return FileStat(stat.path, stamp.size, stamp.mtime_ns) if isinstance(stamp, Stamped) else stat
+
+
 def _file_facts(
     note_id: UUID, stamp: Stamped | Waiting | None, stat: FileStat, file_hash: str, *, stamped: bool
 ) -> dict[str, object]:
     """Size, time and hash of the file as it stands now, after a stamp."""
-    if isinstance(stamp, Stamped):
-        size, mtime_ns, file_hash = stamp.size, stamp.mtime_ns, stamp.file_hash
-    else:
-        size, mtime_ns = stat.size, stat.mtime_ns
+    now = _standing(stat, stamp)
     return {
         "note_id": note_id,
-        "size_bytes": size,
-        "mtime_ns": mtime_ns,
-        "file_hash": file_hash,
+        "size_bytes": now.size,
+        "mtime_ns": now.mtime_ns,
+        "file_hash": stamp.file_hash if isinstance(stamp, Stamped) else file_hash,
         "stamped": stamped,
     }
 
@@ -254,7 +283,10 @@ def _file_facts(
 def _quarantine(
     session: Session, scan: _Scan, settings: Settings, entries: list[dict[str, object]], gone: Sequence[str]
 ) -> int:
-    """Replace what is known against every path that was looked at; the number of blocked paths."""
+    """Bring what is held against every path that was looked at up to date; the number of blocked paths.
+
+    What is held already is not written again (V5), so it keeps the time when it was first seen.
+    """
     blocked = [
         {
             "path": item.path,
@@ -267,11 +299,19 @@ def _quarantine(
         }
         for item in scan.unreadable
     ]
-    held = {row["path"] for row in store_notes.quarantined(session) if row["severity"] == "blocked"}
-    released = {*scan.parsed, *gone, *(item.path for item in scan.unreadable), *(held - set(scan.stats))}
-    if released or blocked or entries:
-        store_notes.quarantine(session, sorted(released), [*blocked, *entries])
+    held = {_entry_key(row): row for row in store_notes.quarantined(session)}
+    was_blocked = {row["path"] for row in held.values() if row["severity"] == "blocked"}
+    seen = {*scan.parsed, *gone, *(item.path for item in scan.unreadable), *(was_blocked - set(scan.stats))}
+    wanted = {_entry_key(entry): entry for entry in [*blocked, *entries]}
+    released = {key[0] for key in held if key[0] in seen and key not in wanted}
+    fresh = [entry for key, entry in wanted.items() if key[0] in released or held.get(key) != entry]
+    if released or fresh:
+        store_notes.quarantine(session, sorted(released), fresh)
     return len({entry["path"] for entry in blocked})
+
+
+def _entry_key(entry: Mapping[str, Any]) -> tuple[str, str, int]:
+    return entry["path"], entry["code"], entry["line"]
 
 
 def _problem_entry(path: str, namespace: str, problem: Problem) -> dict[str, object]:
@@ -289,12 +329,22 @@ def _problem_entry(path: str, namespace: str, problem: Problem) -> dict[str, obj
 def _write_sidecar(
     scan: _Scan, assignments: Mapping[str, identity.Assignment], stamps: Mapping[str, Stamped | Waiting]
 ) -> None:
-    """Ids of notes that do not carry their own; a stamped note's id leaves the sidecar."""
+    """Ids of notes that do not carry their own; a note's id leaves the sidecar when it is stamped.
+
+    While a copy still carries the same stamp, the owner's path stays on record, or a rebuild could not tell the two.
+    """
     ids: dict[str, UUID] = {}
+    stamped = {path for path, result in stamps.items() if isinstance(result, Stamped)}
+    contested = {
+        scan.parsed[path].kos_id
+        for path, item in assignments.items()
+        if item.restamp and path in scan.parsed and path not in stamped
+    }
     for path, item in assignments.items():
         note, row = scan.parsed.get(path), scan.known.get(path)
         carried = note.kos_id == item.note_id if note is not None else bool(row and row["stamped"])
-        if not carried and not isinstance(stamps.get(path), Stamped):
+        recorded = scan.ids.get(path) == item.note_id or item.note_id in contested
+        if path not in stamped and (recorded or not carried):
             ids[path] = item.note_id
     hidden = {path: note_id for path, note_id in scan.ids.items() if path not in scan.stats}
     for path, note_id in hidden.items():

@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from kos_assets.errors import KosError, OperationError
 from kos_assets.operations import dagster_home, locks, ports
-from kos_assets.operations.children import Child, Program, end
+from kos_assets.operations.children import Child, end
 from kos_assets.operations.programs import CODE_SERVER, load_errors, programs
 from kos_assets.settings import Settings
 
@@ -93,9 +93,8 @@ class Running:
             healthy = planned is None or now - child.started_at > _HEALTHY_S
             pause_s = _FIRST_PAUSE_S if healthy or planned is None else min(planned.pause_s * 2, _LONGEST_PAUSE_S)
             self._restarts[name] = _Restart(now + pause_s, pause_s)
-            self.on_event(
-                f"{child.program.title} {child.status()}; starting it again in {pause_s:.0f} s. See {child.log}"
-            )
+            again = f"starting it again in {pause_s:.0f} s. See {child.log}"
+            self.on_event(f"Crashed: {child.program.title} {child.status()}; {again}")
             if said := child.tail(5):
                 self.on_event(said)
         elif now >= planned.at:
@@ -103,7 +102,11 @@ class Running:
             end([child])
             if name.startswith(CODE_SERVER):
                 self._fail_lost_runs(name.removeprefix(CODE_SERVER))
-            child.start()
+            try:
+                child.start()
+            except OSError as error:  # no memory, too many processes
+                self._restarts[name] = _Restart(now + _LONGEST_PAUSE_S, _LONGEST_PAUSE_S)
+                self.on_event(f"Cannot be started: {child.program.title} ({error}); trying again in a minute.")
 
     def _fail_lost_runs(self, location: str) -> None:
         try:
@@ -141,9 +144,9 @@ def run_up(settings: Settings, *, service_argv: Sequence[str], on_event: OnEvent
             return 0
         while not asked.wait(1.0):
             pass
-        on_event("Stopping …")
+        running[0].on_event("Stopping …")
         running[0].stop()
-        on_event("Stopped.")
+        running[0].on_event("Stopped.")
         return 0
     finally:
         for item in running:
@@ -166,7 +169,7 @@ def start(
     and its arguments, with or without `python -m` before it. Raises OperationError when a port is taken, another
     `kos up` runs on this data directory, or something ends or stays silent; nothing is left running then.
     """
-    module = _module(service_argv)
+    module, tell = _module(service_argv), _patient(on_event)
     with ExitStack() as stack:
         home = dagster_home.prepare_home(settings)
         stack.enter_context(_only_one(home))
@@ -175,19 +178,19 @@ def start(
         with dagster_home.open_instance(settings) as instance:
             lost = dagster_home.fail_lost_runs(instance)
         if lost:
-            on_event(f"{len(lost)} run(s) of an earlier session had not ended; they are marked as failed.")
+            tell(f"{len(lost)} run(s) of an earlier session had not ended; they are marked as failed.")
         children = _children(settings, module, home, stack)
         try:
-            _start_in_order(children, on_event, cancelled or threading.Event(), time.monotonic() + timeout_s)
+            _start_in_order(children, tell, cancelled or threading.Event(), time.monotonic() + timeout_s)
         except BaseException:
             end(children.values())
             raise
-        running = Running(settings, _urls(settings), children, on_event, stack.pop_all())
+        running = Running(settings, _urls(settings), children, tell, stack.pop_all())
     running.watch()
     for name, reason in load_errors(running.urls["dagster"]).items():
-        on_event(f"The code location {name} did not load: {reason}. The rest works; see {name}'s log.")
+        tell(f"The code location {name} did not load: {reason}. The rest works; see {name}'s log.")
     for what, address in running.urls.items():
-        on_event(f"Ready: {what} at {address}")
+        tell(f"Ready: {what} at {address}")
     return running
 
 
@@ -220,24 +223,34 @@ def _start_in_order(
                 _check_started(child)
                 if child.program.ready():
                     ready.add(name)
-                    on_event(f"{child.program.title} is up after {time.monotonic() - began:.1f} s.")
+                    on_event(f"Up after {time.monotonic() - began:.1f} s: {child.program.title}")
         if cancelled.wait(_POLL_S):
             raise OperationError("Stopped before everything had started.")
         if time.monotonic() > deadline:
             silent = [child for name, child in children.items() if name not in ready]
             raise OperationError(
-                f"{', '.join(child.program.title for child in silent)} does not answer.",
+                f"No answer: {', '.join(child.program.title for child in silent)}.",
                 why="\n".join(child.tail() for child in silent),
                 fix=f"See the logs in {silent[0].log.parent}.",
             )
 
 
 def _check_started(child: Child) -> None:
-    status: Program | str | None = child.status()
+    status = child.status()
     if status is not None:
         raise OperationError(
-            f"{child.program.title} {status} while it was starting.", why=child.tail(), fix=f"See {child.log}."
+            f"The start failed: {child.program.title} {status}.", why=child.tail(), fix=f"See {child.log}."
         )
+
+
+def _patient(on_event: OnEvent) -> OnEvent:
+    """Goes on when nobody can be told: the terminal may have been closed."""
+
+    def tell(text: str) -> None:
+        with suppress(OSError):
+            on_event(text)
+
+    return tell
 
 
 def _module(argv: Sequence[str]) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from kos_assets.domain import confidence
 from kos_assets.domain.confidence import DEFAULT_THRESHOLDS, Signals, Thresholds
 from kos_assets.domain.index_line import clean_inline, index_line
 from kos_assets.domain.language import detect
-from kos_assets.domain.ranking import Candidate, Ranked, Standing, fuse
+from kos_assets.domain.ranking import FOREIGN_WORDS_WEIGHT, WORDS_WEIGHT, Candidate, Ranked, Standing, fuse
 from kos_assets.domain.tokens import query_terms
 from kos_assets.domain.vocabulary import MEMORY_TYPES, ConfidenceLevel, check_namespace
-from kos_assets.errors import InputError, ProviderUnavailableError
+from kos_assets.errors import ConfigError, InputError, ItemError, ProviderUnavailableError
 from kos_assets.inference.embedding import Embedder
 from kos_assets.recall.traces import TraceWriter
 from kos_assets.store import search as store_search
@@ -124,15 +124,12 @@ class Recall:
         with self.store.transaction(namespaces=query.namespaces) as session:
             dense = self._dense_query(session, vector, notes)
             thresholds, calibrated = self._thresholds(session)
-            if query.text.strip():
-                ranked, rows, words = self._ranked(session, query, dense)
-            else:
-                ranked, rows, words = _chosen_by_filters(session, query)
-            page = ranked[: query.limit]
-            _complete_previews(session, [rows[item.candidate.memory_id] for item in page])
+            found = self._ranked(session, query, dense) if query.text.strip() else _chosen_by_filters(session, query)
+            page = found.ranked[: query.limit]
+            _complete_previews(session, [found.rows[item.candidate.memory_id] for item in page])
             similar = store_search.similar_pairs(session, [item.candidate.memory_id for item in page])
-        hits = tuple(_hit(item, rows[item.candidate.memory_id], similar) for item in page)
-        level = _level(query, ranked, words, thresholds)
+        hits = tuple(_hit(item, found.rows[item.candidate.memory_id], similar) for item in page)
+        level = _level(query, found, thresholds)
         answer = Answer(
             query=query.text,
             confidence=level,
@@ -158,8 +155,8 @@ class Recall:
                 raise InputError(
                     "There are no vectors to calibrate with.", why=" ".join(notes), fix="Run `kos ingest`."
                 )
-            ranked, _, _ = self._ranked(session, query, dense)
-        return _signals(ranked)
+            found = self._ranked(session, query, dense)
+        return found.signals
 
     def fetch(
         self,
@@ -191,8 +188,8 @@ class Recall:
             return None
         try:
             return self.embedder.embed_query(text)
-        except ProviderUnavailableError:
-            notes.append("The embedder does not answer: searched by words only.")
+        except (ProviderUnavailableError, ItemError, ConfigError) as error:
+            notes.append(f"The embedder cannot be used ({error.code}): searched by words only.")
             return None
 
     def _dense_query(self, session: Session, vector: Any, notes: list[str]) -> DenseQuery | None:
@@ -213,11 +210,9 @@ class Recall:
             return DEFAULT_THRESHOLDS, False
         return Thresholds(row["weak"], row["strong"], row["rule"]), True
 
-    def _ranked(
-        self, session: Session, query: Query, dense: DenseQuery | None
-    ) -> tuple[list[Ranked], dict[UUID, Row], int]:
-        """Ranked candidates, their rows, and how many words of the query count."""
+    def _ranked(self, session: Session, query: Query, dense: DenseQuery | None) -> _Found:
         own = detect(query.text)
+        speaks = self.embedder is None or dense is None or self.embedder.identity.speaks(own)
         spoken = store_search.languages(session)[:_MOST_LANGUAGES]
         words = query_terms(query.text, list(dict.fromkeys([own, *spoken])))
         terms = [(term, number) for number, word in enumerate(words, start=1) for term in word.alternatives]
@@ -232,7 +227,9 @@ class Recall:
             memory_id: Standing(row["provenance"], row["confidence"], row["importance"])
             for memory_id, row in rows.items()
         }
-        return fuse([Candidate(**row) for row in found], standings), rows, len(words)
+        weight = WORDS_WEIGHT if speaks else FOREIGN_WORDS_WEIGHT
+        ranked = fuse([Candidate(**row) for row in found], standings, words_weight=weight)
+        return _Found(ranked, rows, len(words), model_speaks=speaks)
 
     def _trace(self, query: Query, answer: Answer, latency_ms: float) -> dict[str, Any]:
         filters = {name: value for name, value in query.filters.values().items() if value is not None}
@@ -288,7 +285,22 @@ def _check_scope(namespaces: Sequence[str]) -> None:
         check_namespace(name)
 
 
-def _chosen_by_filters(session: Session, query: Query) -> tuple[list[Ranked], dict[UUID, Row], int]:
+@dataclass(frozen=True)
+class _Found:
+    """Ranked candidates, their rows, how many words of the query count, and whether the model speaks its language."""
+
+    ranked: list[Ranked]
+    rows: dict[UUID, Row]
+    words: int
+    model_speaks: bool = True
+
+    @property
+    def signals(self) -> Signals:
+        rows = ((item.candidate.cosine, item.candidate.coverage) for item in self.ranked)
+        return confidence.signals(rows, model_speaks=self.model_speaks)
+
+
+def _chosen_by_filters(session: Session, query: Query) -> _Found:
     memory_ids = store_search.filtered(session, query.filters, query.limit)
     rows = store_search.lines(session, memory_ids)
     ranked = [
@@ -296,7 +308,7 @@ def _chosen_by_filters(session: Session, query: Query) -> tuple[list[Ranked], di
         for memory_id in memory_ids
         if memory_id in rows
     ]
-    return ranked, rows, 0
+    return _Found(ranked, rows, 0)
 
 
 def _complete_previews(session: Session, rows: Sequence[Row]) -> None:
@@ -310,17 +322,13 @@ def _complete_previews(session: Session, rows: Sequence[Row]) -> None:
         short[memory_id]["content"] = whole["content"]
 
 
-def _level(query: Query, ranked: Sequence[Ranked], words: int, thresholds: Thresholds) -> ConfidenceLevel:
+def _level(query: Query, found: _Found, thresholds: Thresholds) -> ConfidenceLevel:
     if not query.text.strip():
         return "filtered"
-    if not ranked:
+    if not found.ranked:
         return "none"
-    literal = words > 0 and any(item.candidate.matched >= words for item in ranked[:3])
-    return confidence.level(_signals(ranked), thresholds, every_word_matched=literal)
-
-
-def _signals(ranked: Sequence[Ranked]) -> Signals:
-    return confidence.signals((item.candidate.cosine, item.candidate.coverage) for item in ranked)
+    literal = found.words > 0 and any(item.candidate.matched >= found.words for item in found.ranked[:3])
+    return confidence.level(found.signals, thresholds, every_word_matched=literal)
 
 
 def _hit(item: Ranked, row: Row, similar: Sequence[tuple[UUID, UUID]]) -> Hit:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kos_assets.errors import StoreError
+from kos_assets.errors import KosError
 from kos_assets.store import search as store_search
 from kos_assets.store.database import Store
 
@@ -83,7 +83,7 @@ class TraceWriter:
                     store_search.record_traces(session, traces)
                 if reads:
                     store_search.record_reads(session, reads)
-        except StoreError:
+        except KosError:
             self._lose(len(batch))
 
     def _lose(self, count: int) -> None:

@@ -62,10 +62,10 @@ class Warmup:
     def _load(self) -> None:
         started = time.monotonic()
         try:
-            detect("ready")  # its model takes a second, which the first search would pay
+            detect(_SENTENCE)  # its model takes a second, which the first search would pay
             if self._embedder is None:
                 return
-            self._embedder.embed_query("ready")
+            self._embedder.embed_query(_SENTENCE)
             self._check = Check(ok=True, state="ready", reason=self._embedder.identity.model_id)
             _log.info("Embedder ready after %.1f s", time.monotonic() - started)
         except KosError as error:
@@ -144,5 +144,6 @@ def _reason(error: KosError) -> str:
     return " ".join(part for part in (error.what, error.why, error.fix) if part)
 
 
+_SENTENCE = "why did we choose this database for the project"  # a few letters would not need the language model
 _OFF = "No embedder is configured."
 _UNKNOWN = Check(ok=False, state="unknown", reason="The database does not answer.")

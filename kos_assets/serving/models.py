@@ -6,8 +6,7 @@ as they come, and tests hold these models to them.
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, time, tzinfo
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -15,8 +14,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from kos_assets.domain.vocabulary import ConfidenceLevel, MemoryType, Provenance
 from kos_assets.recall.search import MAX_LIMIT, MAX_QUERY_CHARACTERS
-
-_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 
 
 def _storable(text: str) -> str:
@@ -36,20 +33,6 @@ def _is_time(text: str) -> str:
 Text = Annotated[str, AfterValidator(_storable)]
 ShortText = Annotated[Text, Field(max_length=200)]
 Moment = Annotated[str, Field(max_length=40), AfterValidator(_is_time)]
-
-
-def moment(text: str | None, zone: tzinfo, *, last: bool = False) -> datetime | None:
-    """The aware UTC instant that a request's `Moment` means (S10).
-
-    A time without an offset is in `zone`. A bare date is its first instant, or its last one with `last`, so that
-    `since` and `until` with the same date mean that whole day.
-    """
-    if text is None:
-        return None
-    at = datetime.fromisoformat(text)
-    if last and _DATE.match(text):
-        at = datetime.combine(at.date(), time.max)
-    return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
 
 
 class SearchRequest(BaseModel):

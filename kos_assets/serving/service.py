@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
+from kos_assets.domain.moments import moment
 from kos_assets.errors import AuthorityError, InputError, KosError, NotFoundError, StoreUnavailableError
 from kos_assets.recall import Query, Recall
 from kos_assets.recall.payload import fetch_payload, search_payload
 from kos_assets.recall.search import MAX_FETCH
-from kos_assets.serving.models import SearchRequest, moment
+from kos_assets.serving.models import SearchRequest
 from kos_assets.serving.problems import BusyError, InternalError, SlowError
 from kos_assets.settings import Settings
 from kos_assets.store.database import role_dsn

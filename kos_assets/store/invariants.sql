@@ -33,7 +33,7 @@ select
     (select count(*) from lost) + (select count(*) from ghosts) as violations,
     array(
         select l.note_id::text from lost as l union all select g.memory_id::text from ghosts as g order by 1 limit 10
-    ) as sample
+    ) as sample;
 
 -- name: memories_chunked
 select
@@ -41,9 +41,9 @@ select
     coalesce(sum(m.chunks), 0)::bigint as chunks,
     count(*) filter (where m.chunks = 0 or not m.is_indexed) as violations,
     coalesce(
-        (array_agg(m.memory_id::text order by m.memory_id) filter (where m.chunks = 0 or not m.is_indexed)) [1:10], '{}'
+        (array_agg(m.memory_id::text order by m.memory_id) filter (where m.chunks = 0 or not m.is_indexed))[1:10], '{}'
     ) as sample
-from kos.memory_facts as m where m.is_live
+from kos.memory_facts as m where m.is_live;
 
 -- name: vectors_current
 select
@@ -54,10 +54,10 @@ select
         (
             array_agg(v.memory_id::text || ':' || v.ordinal order by v.memory_id, v.ordinal)
             filter (where v.state in ('stale', 'orphan'))
-        ) [1:10],
+        )[1:10],
         '{}'
     ) as sample
-from kos.vector_facts as v
+from kos.vector_facts as v;
 
 -- name: quarantined
 select
@@ -68,4 +68,4 @@ select
         select b.code || ': ' || count(*) from kos.quarantine_facts as b
         where b.severity = 'blocked' group by b.code order by b.code limit 10
     ) as sample
-from kos.quarantine_facts as q
+from kos.quarantine_facts as q;

@@ -5,4 +5,4 @@ delete from kos.traces
 where trace_id in (
     select t.trace_id from kos.traces as t
     where t.at < now() - make_interval(days => %(keep_days)s) order by t.at limit %(limit)s
-)
+);

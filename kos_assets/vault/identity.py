@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 from uuid import UUID, uuid5
 
-KOS_NAMESPACE: Final = UUID("6f0a3c52-6b0e-5d0c-9a55-0f8b8f6c1d27")
-"""The namespace of every minted id. Fixed for ever: another value would give every note another id."""
+from kos_assets.domain.vocabulary import KOS_NAMESPACE
 
 Reason = Literal["known", "stamped", "sidecar", "moved", "copied", "minted"]
 Rank = Callable[[Sequence[str]], Mapping[str, float]]

@@ -73,6 +73,7 @@ class EmbeddedEmbedder:
             document_prefix="",
             weights_sha256=MODEL_SHA256,
             recipe_version=RECIPE_VERSION,
+            languages=("en",),
         )
 
     @cached_property

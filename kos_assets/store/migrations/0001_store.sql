@@ -4,7 +4,7 @@
 set local role kos_owner;
 
 -- Namespaces that this transaction may see: the comma-separated setting kos.namespaces; unset means none (S6).
-create function kos.allowed_namespaces() returns text [] -- noqa: PRS
+create function kos.allowed_namespaces() returns text[] -- noqa: PRS
 language sql stable parallel safe
 return string_to_array(nullif(current_setting('kos.namespaces', true), ''), ',');
 
@@ -15,7 +15,7 @@ return coalesce(current_setting('kos.scope', true) = 'pipeline', false);
 
 
 -- Every namespace in use, by a loose scan of the index.
-create function kos.used_namespaces() returns text []
+create function kos.used_namespaces() returns text[]
 language plpgsql stable security definer set search_path = kos, pg_temp as $$
 declare
     v_found text[] := '{}';
@@ -141,7 +141,7 @@ create table kos.memories (
     expires_at timestamptz,
     deleted_at timestamptz,
     deleted_reason text,
-    keywords text [] not null default '{}',
+    keywords text[] not null default '{}',
     content_hash text not null,
     fold_hash text collate "C",
     idempotency_key text unique,
@@ -189,7 +189,7 @@ create table kos.chunks (
     namespace text not null collate "C",
     live boolean not null,
     expires_at timestamptz,
-    heading_path text [] not null,
+    heading_path text[] not null,
     body text not null,
     start_line integer not null,
     end_line integer not null,
@@ -273,7 +273,7 @@ create table kos.traces (
     at timestamptz not null,
     principal text not null,
     session text,
-    namespaces text [] not null,
+    namespaces text[] not null,
     kind text not null,
     query text not null,
     filters jsonb not null,

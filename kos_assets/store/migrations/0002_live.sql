@@ -95,8 +95,14 @@ create policy writer on kos.traces to kos_writer using (kos.in_pipeline()) with 
 create policy writer on kos.trace_reads to kos_writer using (kos.in_pipeline()) with check (kos.in_pipeline());
 create policy auditor on kos.traces for select to kos_auditor using (namespaces <@ kos.allowed_namespaces());
 
-grant select on kos.memories, kos.chunks, kos.postings, kos.embeddings, kos.edges, kos.index_state, kos.lexical_terms, kos.lexical_totals, kos.embedding_models to kos_view;
-grant select, insert, update, delete on kos.notes, kos.note_links, kos.quarantine, kos.chunks, kos.postings, kos.embeddings, kos.edges, kos.index_state, kos.lexical_terms, kos.lexical_totals, kos.lanes, kos.traces, kos.trace_reads, kos.health_snapshots to kos_writer;
+grant select on
+kos.memories, kos.chunks, kos.postings, kos.embeddings, kos.edges, kos.index_state, kos.lexical_terms,
+kos.lexical_totals, kos.embedding_models
+to kos_view;
+grant select, insert, update, delete on
+kos.notes, kos.note_links, kos.quarantine, kos.chunks, kos.postings, kos.embeddings, kos.edges, kos.index_state,
+kos.lexical_terms, kos.lexical_totals, kos.lanes, kos.traces, kos.trace_reads, kos.health_snapshots
+to kos_writer;
 grant select, insert, update on kos.memories, kos.installation, kos.calibrations, kos.embedding_models to kos_writer;
 grant select, insert on kos.memory_history to kos_writer;
 grant select on kos.memories, kos.memory_history, kos.traces, kos.quarantine to kos_auditor;

@@ -11,7 +11,7 @@ language sql stable security definer set search_path = kos, public, pg_temp as $
 $$;
 
 -- Languages of the scope's documents, most frequent first; a query is stemmed in those that make up 2 % or more.
-create function kos.corpus_languages() returns text []
+create function kos.corpus_languages() returns text[]
 language sql stable security definer set search_path = kos, public, pg_temp as $$
     select coalesce(array_agg(l.lang order by l.documents desc, l.lang), '{}')
     from (
@@ -23,7 +23,7 @@ $$;
 
 -- Inverse document frequency of each query term. Terms of one group are the stems of one word in several languages:
 -- they share the group's document frequency.
-create function kos.term_weights(p_terms text [], p_groups integer [])
+create function kos.term_weights(p_terms text[], p_groups integer[])
 returns table (term text, grp integer, documents bigint, idf double precision)
 language sql stable security definer set search_path = kos, public, pg_temp as $$
     with counts as (
@@ -45,8 +45,8 @@ $$;
 -- Ids that pass the filters, at most p_limit of them. Null filters pass everything. A custom plan each time: only then
 -- do the filters that are absent fall away and the ones that are there find their index.
 create function kos.filtered_memories(
-    p_types text [], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz, p_limit integer
-) returns uuid []
+    p_types text[], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz, p_limit integer
+) returns uuid[]
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
@@ -69,7 +69,7 @@ end $$;
 -- fit a budget (rarest first), else to a cut. The impact at the cut bounds what was not read; while that bound could
 -- change the first p_limit, the budget grows. Proved equal to exhaustive scoring in tests/integration/store, which sets
 -- kos.lexical_budget and kos.lexical_cut low enough to force the cut. The bound is widened by the rounding of `impact`.
-create function kos.lexical_arm(p_terms text [], p_groups integer [], p_limit integer)
+create function kos.lexical_arm(p_terms text[], p_groups integer[], p_limit integer)
 returns table (chunk_id bigint, score double precision)
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan as $$
@@ -159,7 +159,7 @@ begin
 end $$;
 
 -- The same score for the chunks of given memories, exhaustively: filtered search and completion of the other arm's hits.
-create function kos.lexical_scores(p_terms text [], p_groups integer [], p_memories uuid [])
+create function kos.lexical_scores(p_terms text[], p_groups integer[], p_memories uuid[])
 returns table (memory_id uuid, chunk_id bigint, score double precision, matched integer, coverage double precision)
 language sql stable security definer
 set search_path = kos, public, pg_temp as $$
@@ -184,11 +184,11 @@ $$;
 
 -- Nearest vectors of memories and chunks under one model. A scope or filter that keeps few rows is scanned exactly;
 -- otherwise HNSW, iterating until the page is full.
-create function kos.dense_arm(p_model smallint, p_query halfvec, p_limit integer, p_memories uuid [])
+create function kos.dense_arm(p_model smallint, p_query halfvec, p_limit integer, p_memories uuid[])
 returns table (memory_id uuid, ordinal integer, cosine double precision)
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan
-set hnsw.iterative_scan = relaxed_order set hnsw.ef_search = 160 set hnsw.max_scan_tuples = 200000 as $$
+set "hnsw.iterative_scan" = relaxed_order set "hnsw.ef_search" = 160 set "hnsw.max_scan_tuples" = 200000 as $$
 declare
     v_dimensions integer;
 begin
@@ -223,8 +223,8 @@ end $$;
 
 -- Both arms and the missing score of each candidate, in one call. p_terms or p_query may be null (no such arm).
 create function kos.search_candidates(
-    p_terms text [], p_groups integer [], p_model smallint, p_query halfvec, p_limit integer,
-    p_types text [], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz
+    p_terms text[], p_groups integer[], p_model smallint, p_query halfvec, p_limit integer,
+    p_types text[], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz
 )
 returns table (
     memory_id uuid, chunk_id bigint, bm25 double precision, cosine double precision, matched integer,
@@ -277,7 +277,7 @@ end $$;
 
 -- Rows chosen by filters alone (a search without a query), newest first.
 create function kos.filtered_page(
-    p_types text [], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz, p_limit integer
+    p_types text[], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz, p_limit integer
 ) returns table (memory_id uuid)
 language sql stable security definer set search_path = kos, public, pg_temp as $$
     select m.memory_id from kos.memories as m

@@ -58,7 +58,7 @@ language sql security definer set search_path = kos, public, pg_temp as $$
         select t.trace_id, t.at, t.principal, t.session, t.namespaces, t.kind, t.query, t.filters, t.model_id, t.confidence,
             t.results, t.latency_ms
         from jsonb_to_recordset(p_traces) as t (
-            trace_id uuid, at timestamptz, principal text, session text, namespaces text [], kind text, query text,
+            trace_id uuid, at timestamptz, principal text, session text, namespaces text[], kind text, query text,
             filters jsonb, model_id text, confidence text, results jsonb, latency_ms real
         )
         on conflict (trace_id) do nothing
@@ -103,7 +103,7 @@ select
     m.memory_id, m.namespace, m.memory_type, m.provenance, m.confidence, m.note_id, m.supersedes, m.folded_into,
     m.event_at, m.created_at, m.updated_at, m.verified_at, m.expires_at, m.deleted_at, m.deleted_reason, m.content_hash,
     m.deleted_at is null and (m.expires_at is null or m.expires_at > now()) as is_live,
-    (select i.indexed_hash from kos.index_state as i where i.memory_id = m.memory_id) is not distinct from m.content_hash as is_indexed,
+    ((select i.indexed_hash from kos.index_state as i where i.memory_id = m.memory_id) is not distinct from m.content_hash) as is_indexed,
     char_length(m.heading) as heading_characters, char_length(m.content) as content_characters,
     (select count(*) from kos.chunks as c where c.memory_id = m.memory_id) as chunks
 from kos.memories as m;
@@ -140,7 +140,7 @@ select
 from kos.traces as t;
 
 create view kos.note_facts as
-select n.note_id, n.namespace, n.deleted_at, n.synced_hash is not distinct from n.row_hash as is_synced, n.event_rule, n.stamped
+select n.note_id, n.namespace, n.deleted_at, (n.synced_hash is not distinct from n.row_hash) as is_synced, n.event_rule, n.stamped
 from kos.notes as n;
 
 create view kos.quarantine_facts as
@@ -148,11 +148,11 @@ select q.code, q.severity, q.namespace, q.first_seen_at, q.last_seen_at from kos
 
 -- Live memories of one namespace within a cosine distance of the given ones (null: of all), each pair once, found
 -- through the vector index and not by all pairs (M1). Small stores are compared exactly.
-create function kos.near_pairs(p_memories uuid [], p_distance double precision, p_neighbours integer)
+create function kos.near_pairs(p_memories uuid[], p_distance double precision, p_neighbours integer)
 returns table (left_id uuid, right_id uuid, namespace text, distance double precision)
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp
-set hnsw.iterative_scan = relaxed_order set hnsw.ef_search = 100 set hnsw.max_scan_tuples = 200000 as $$
+set "hnsw.iterative_scan" = relaxed_order set "hnsw.ef_search" = 100 set "hnsw.max_scan_tuples" = 200000 as $$
 declare
     v_model smallint;
     v_cast text;
@@ -197,7 +197,7 @@ $$;
 
 -- Whoever writes rows that follow from memories (chunks, vectors) takes their locks first, in the order of ids: a retire
 -- that goes on at the same time is then seen by the statements after this one, and two writers never wait in a circle.
-create function kos.lock_memories(p_memories uuid []) returns integer
+create function kos.lock_memories(p_memories uuid[]) returns integer
 language sql set search_path = kos, public, pg_temp as $$
     select count(*)::integer from (
         select m.memory_id from kos.memories as m where m.memory_id = any(p_memories) order by m.memory_id for no key update
@@ -205,12 +205,12 @@ language sql set search_path = kos, public, pg_temp as $$
 $$;
 
 revoke all on all functions in schema kos from public;
-grant execute on function kos.lock_memories(uuid []) to kos_writer;
+grant execute on function kos.lock_memories(uuid[]) to kos_writer;
 grant execute on function kos.allowed_namespaces(), kos.in_pipeline() to kos_view, kos_reader, kos_writer, kos_auditor, kos_dbt;
 grant execute on function kos.enter_pipeline() to kos_writer;
 grant execute on function kos.register_model(text, integer, jsonb), kos.activate_model(smallint) to kos_writer;
 grant execute on function kos.record_traces(jsonb), kos.record_reads(jsonb), kos.current_calibration() to kos_reader, kos_writer;
-grant execute on function kos.near_pairs(uuid [], double precision, integer) to kos_dbt, kos_writer;
+grant execute on function kos.near_pairs(uuid[], double precision, integer) to kos_dbt, kos_writer;
 grant execute on function kos.nearest_memory(text, halfvec), kos.used_namespaces() to kos_writer;
 grant execute on function kos.follow_memory(), kos.count_postings(), kos.count_chunks() to kos_writer;
 grant select on kos.memory_facts, kos.vector_facts, kos.trace_facts, kos.note_facts, kos.quarantine_facts to kos_dbt;
@@ -218,16 +218,16 @@ grant usage on schema kos to kos_view, kos_reader, kos_writer, kos_auditor, kos_
 
 set local role kos_view;
 revoke all on function
-kos.corpus_size(), kos.corpus_languages(), kos.term_weights(text [], integer []),
-kos.filtered_memories(text [], text, timestamptz, timestamptz, timestamptz, integer),
-kos.lexical_arm(text [], integer [], integer), kos.lexical_scores(text [], integer [], uuid []),
-kos.dense_arm(smallint, halfvec, integer, uuid []),
-kos.search_candidates(text [], integer [], smallint, halfvec, integer, text [], text, timestamptz, timestamptz, timestamptz),
-kos.filtered_page(text [], text, timestamptz, timestamptz, timestamptz, integer)
+kos.corpus_size(), kos.corpus_languages(), kos.term_weights(text[], integer[]),
+kos.filtered_memories(text[], text, timestamptz, timestamptz, timestamptz, integer),
+kos.lexical_arm(text[], integer[], integer), kos.lexical_scores(text[], integer[], uuid[]),
+kos.dense_arm(smallint, halfvec, integer, uuid[]),
+kos.search_candidates(text[], integer[], smallint, halfvec, integer, text[], text, timestamptz, timestamptz, timestamptz),
+kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 from public;
 grant execute on function
-kos.corpus_size(), kos.corpus_languages(), kos.lexical_arm(text [], integer [], integer),
-kos.dense_arm(smallint, halfvec, integer, uuid []),
-kos.search_candidates(text [], integer [], smallint, halfvec, integer, text [], text, timestamptz, timestamptz, timestamptz),
-kos.filtered_page(text [], text, timestamptz, timestamptz, timestamptz, integer)
+kos.corpus_size(), kos.corpus_languages(), kos.lexical_arm(text[], integer[], integer),
+kos.dense_arm(smallint, halfvec, integer, uuid[]),
+kos.search_candidates(text[], integer[], smallint, halfvec, integer, text[], text, timestamptz, timestamptz, timestamptz),
+kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 to kos_reader, kos_writer;

@@ -9,12 +9,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from psycopg import sql
 
 from kos_assets import testing
 from kos_assets.inference.embedding import Embedder
 from kos_assets.operations.dagster_home import open_instance
 from kos_assets.settings import Settings
-from kos_assets.store.database import parse_dsn
+from kos_assets.store.database import parse_dsn, with_database
 from kos_assets.store.migrate import create_database
 
 NOTES = {
@@ -30,17 +31,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:The `__fields__` attribute is deprecated:DeprecationWarning")
 
 
+@pytest.fixture(scope="session")
+def dagster_template(postgres: testing.TestServer) -> str:
+    """A database with Dagster's tables in it, made once: their creation takes seconds, a clone a tenth of one."""
+    name = "dagster_template"
+    create_database(postgres.dsn, name)
+    with open_instance(Settings(data_dir=postgres.root / name, dagster_dsn=with_database(postgres.dsn, name))):
+        return name
+
+
 @pytest.fixture
-def settings(database: Settings, tmp_path: Path) -> Settings:
-    """A vault of four notes, one an equal copy; Dagster's database exists and is empty."""
+def settings(database: Settings, tmp_path: Path, dagster_template: str) -> Settings:
+    """A vault of four notes, one an equal copy; Dagster's database has its tables and no rows."""
     vault = tmp_path / "vault"
-    for name, text in NOTES.items():
-        path = vault / name
+    for note, text in NOTES.items():
+        path = vault / note
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    assert database.dsn is not None
     assert database.dagster_dsn is not None
-    create_database(database.dsn, str(parse_dsn(database.dagster_dsn)["dbname"]))
+    names = sql.Identifier(str(parse_dsn(database.dagster_dsn)["dbname"])), sql.Identifier(dagster_template)
+    with testing.connect(database) as connection:
+        connection.execute(sql.SQL("create database {} template {}").format(*names))
     return replace(database, vault=vault)
 
 

@@ -60,7 +60,7 @@ def test_while_a_run_is_under_way_nothing_is_asked_for(
     """D2: a burst of saves costs one more run, after the one that is under way; the cursor forgets nothing."""
     ingest(instance, bound)
     cursor = tick(instance, bound, None).cursor
-    run = instance.add_run(dg.DagsterRun(job_name="ingest", status=dg.DagsterRunStatus.QUEUED))
+    run = instance.add_run(dg.DagsterRun(job_name="ingest", status=dg.DagsterRunStatus.STARTED))
     assert settings.vault is not None
     (settings.vault / "new.md").write_text("# New\n", "utf-8")
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_a_failed_run_is_asked_for_again(
     instance.report_run_failed(run)
     assert not tick(instance, bound, cursor).run_requests
     later = time.time() + 61
-    monkeypatch.setattr("sensors.vault_changes.time.time", lambda: later)
+    monkeypatch.setattr(time, "time", lambda: later)
     assert key(tick(instance, bound, cursor))
 
 

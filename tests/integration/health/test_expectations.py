@@ -66,7 +66,7 @@ def test_breach_is_seen_and_named(filled: Settings, statement: str, expected: st
     _heal(filled)
     with testing.store(filled) as store, store.transaction(pipeline=True) as session:
         session.run("update kos.memories set updated_at = now() - interval '2 hours'")
-        assert session.run(statement, id=UUID(ID), first=UUID(FIRST)) == 1  # type: ignore[arg-type]
+        assert session.run(statement, id=UUID(ID), first=UUID(FIRST)) == 1
     broken = _broken(filled)
     assert set(broken) == {expected}
     assert ID in broken[expected]

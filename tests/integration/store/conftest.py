@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from importlib import resources
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
 import numpy as np
+import psycopg
 import pytest
 
 from kos_assets import testing
@@ -32,6 +35,7 @@ class Desk:
 
     settings: Settings
     writer: Store
+    administrator: psycopg.Connection[Any]
     model_key: int = 0
     count: int = 0
     ids: list[UUID] = field(default_factory=list)
@@ -100,14 +104,14 @@ class Desk:
         """Undo it."""
         with self.writer.transaction(pipeline=True) as session:
             session.run(
-                "update kos.memories set deleted_at = null, deleted_reason = null where memory_id = %(id)s", id=memory_id
+                "update kos.memories set deleted_at = null, deleted_reason = null where memory_id = %(id)s",
+                id=memory_id,
             )
 
     def owner(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """A statement as the administrator."""
-        with testing.connect(self.settings) as connection:
-            cursor = connection.execute(statement, values)  # type: ignore[call-overload]
-            return cursor.fetchall() if cursor.description else []
+        cursor = self.administrator.execute(statement, values)  # type: ignore[call-overload]
+        return cursor.fetchall() if cursor.description else []
 
 
 CHANGES = {
@@ -134,8 +138,19 @@ def _defaults(number: int) -> dict[str, Any]:
 @pytest.fixture
 def desk(database: Settings) -> Iterator[Desk]:
     """Writes rows into a fresh database."""
-    with testing.store(database) as writer:
-        yield Desk(database, writer)
+    with testing.store(database) as writer, testing.connect(database) as administrator:
+        yield Desk(database, writer, administrator)
+
+
+@pytest.fixture(scope="module")
+def shared_desk(postgres: testing.TestServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """Writes rows into a database that the tests of one file read together."""
+    with (
+        postgres.database(Settings(data_dir=tmp_path_factory.mktemp("shared"))) as settings,
+        testing.store(settings) as writer,
+        testing.connect(settings) as administrator,
+    ):
+        yield Desk(settings, writer, administrator)
 
 
 @pytest.fixture
@@ -202,7 +217,9 @@ def corpus(postgres: testing.TestServer, tmp_path_factory: pytest.TempPathFactor
         yield Corpus(settings, key, ids, exact, columns, ("agent:busy", "global", "shared:rare"))
 
 
-def _load(settings: Settings, ids: Sequence[UUID], key: int, vectors: Any, columns: Mapping[str, Any], dice: Any) -> None:
+def _load(
+    settings: Settings, ids: Sequence[UUID], key: int, vectors: Any, columns: Mapping[str, Any], dice: Any
+) -> None:
     words = 1.0 / np.arange(3, 3003)
     drawn = dice.choice(3000, p=words / words.sum(), size=(ROWS, TERMS))
     lengths = dice.integers(20, 400, ROWS)
@@ -237,3 +254,9 @@ def _postings(chunk_id: int, namespace: str, drawn: Any, length: int) -> Iterato
     for word, count in zip(words.tolist(), counts.tolist(), strict=True):
         impact = count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / 100.0))
         yield chunk_id, impact, length, count, True, namespace, f"w{word}"
+
+
+@pytest.fixture(scope="session")
+def demo_vault() -> Path:
+    """The demo's notes: real text."""
+    return Path(str(resources.files("kos_assets.demo"))) / "vault"

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
-from kos_assets.serving.models import FetchAnswer, SearchAnswer, SearchRequest, moment
+from kos_assets.domain.moments import moment
+from kos_assets.serving.models import FetchAnswer, SearchAnswer, SearchRequest
 from kos_assets.serving.problems import input_error
 from kos_assets.serving.rest import SEARCH_EXAMPLE
 
