@@ -9,6 +9,7 @@ import typer
 
 from kos_assets.cli.context import embedder_of, installation, settings_of, store
 from kos_assets.cli.output import err, out, progress, table
+from kos_assets.evaluation.retrieval import Scores
 from kos_assets.recall import Recall
 
 DEMO = Path(__file__).parent.parent / "demo"
@@ -73,6 +74,9 @@ def bench(
 def evaluate(
     context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(help="Folders with corpus.jsonl, queries.jsonl and qrels.tsv.")],
+    words_weight: Annotated[
+        list[float] | None, typer.Option(help="Also score with this weight of words in ranking, 0 to 1; repeatable.")
+    ] = None,
 ) -> None:
     """Score retrieval on public sets in the BEIR layout, through the product's own ingest and search."""
     import tempfile
@@ -93,19 +97,27 @@ def evaluate(
                 store(found, "reader") as reader,
                 progress() as tell,
             ):
-                scores = run_benchmark(
-                    benchmark, found, embedder, vault=Path(scratch) / f"vault{number}", stores=(writer, reader),
+                found_scores = run_benchmark(
+                    benchmark,
+                    found,
+                    embedder,
+                    vault=Path(scratch) / f"vault{number}",
+                    stores=(writer, reader),
+                    words_weights=(None, *(words_weight or ())),
                     progress=tell,
-                )  # fmt: skip
-            cells = [f"{value:.3f}" for value in (*scores.recall.values(), scores.mrr)]
-            rows.append(
-                (scores.name, scores.documents, scores.queries, *cells, f"{scores.p50_ms:.1f}", f"{scores.p95_ms:.1f}",
-                 f"{scores.ingest_s:.0f}")
-            )  # fmt: skip
+                )
+            rows += [_score_row(scores) for scores in found_scores]
     table(
         f"Retrieval, {embedder.identity.model_id}",
-        ("set", "documents", "queries", "R@5", "R@10", "R@20", "MRR", "p50 ms", "p95 ms", "ingest s"),
+        ("set", "words", "documents", "queries", "R@5", "R@10", "R@20", "MRR", "p50 ms", "p95 ms", "ingest s"),
         rows,
-        right=range(1, 10),
+        right=range(2, 11),
     )
     out.print("R@k: share of the gold documents among the first k. MRR: mean reciprocal rank of the first one.")
+
+
+def _score_row(scores: Scores) -> tuple[object, ...]:
+    words = "shipped" if scores.words_weight is None else f"{scores.words_weight:.2f}"
+    shares = [f"{value:.3f}" for value in (*scores.recall.values(), scores.mrr)]
+    times = (f"{scores.p50_ms:.1f}", f"{scores.p95_ms:.1f}", f"{scores.ingest_s:.0f}")
+    return (scores.name, words, scores.documents, scores.queries, *shares, *times)

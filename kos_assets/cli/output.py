@@ -16,7 +16,9 @@ from rich.table import Table
 from kos_assets.errors import KosError
 from kos_assets.ingest.reports import Progress as Tell
 
-out = Console(highlight=False, soft_wrap=True)
+_WIDTH = None if sys.stdout.isatty() else 140  # tables that go to a file or a pipe are not folded at 80 columns
+
+out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 

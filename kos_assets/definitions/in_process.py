@@ -10,7 +10,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,30 +104,26 @@ def _streams_aside(log: Path) -> Iterator[Callable[[], AbstractContextManager[No
     Yields a context in which the caller's own stdout and stderr are back.
     """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        own = [stack.enter_context(os.fdopen(os.dup(number), "w", encoding="utf-8", buffering=1)) for number in (1, 2)]
+        aside = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        stack.callback(os.close, aside)
+        stack.callback(_point_streams_at, *(stream.fileno() for stream in own))
+
+        @contextmanager
+        def visible() -> Iterator[None]:
+            with redirect_stdout(own[0]), redirect_stderr(own[1]):
+                yield
+
+        _point_streams_at(aside, aside)
+        yield visible
+
+
+def _point_streams_at(output: int, errors: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
-    aside = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    own = [open(descriptor, "w", encoding="utf-8", buffering=1, closefd=False) for descriptor in kept]  # noqa: PTH123
-
-    @contextmanager
-    def visible() -> Iterator[None]:
-        with redirect_stdout(own[0]), redirect_stderr(own[1]):
-            yield
-
-    try:
-        os.dup2(aside, 1)
-        os.dup2(aside, 2)
-        yield visible
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.dup2(kept[0], 1)
-        os.dup2(kept[1], 2)
-        for stream, descriptor in zip(own, kept, strict=True):
-            stream.close()
-            os.close(descriptor)
-        os.close(aside)
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
 
 
 def _tell(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kos_assets.domain.chunking import embeddable, embedding_text
 from kos_assets.domain.tokens import TOKENIZER_VERSION
@@ -28,15 +29,38 @@ def chunk_fields(
     keywords: Sequence[str],
     heading_path: Sequence[str],
     event_at: datetime | None,
+    event_zone: str | None = None,
     event_rule: str,
     body: str,
 ) -> list[tuple[str, float]]:
     """(text, weight) of each field of a chunk, headings first. The date is words too: a question can name it."""
     fields = [(heading, _TITLE), (" \n".join(keywords), _KEYWORDS), (" \n".join(heading_path), _PATH)]
-    if event_at is not None and event_rule not in _UNDATED:
-        fields.append((f"{event_at:%Y-%m-%d %B %Y}", _DATE))
+    day = written_day(event_at, event_zone, event_rule)
+    if day is not None:
+        fields.append((f"{day:%Y-%m-%d %B %Y}", _DATE))
     fields.append((body, _BODY))
     return [(text, weight) for text, weight in fields if text]
+
+
+def written_day(event_at: datetime | None, event_zone: str | None, event_rule: str) -> date | None:
+    """S10: the day that the source names, on its own calendar; None where the date is only a file's time.
+
+    `event_zone` is `Europe/Berlin`, `UTC` or `+02:00`; one that is not known here reads as UTC.
+    """
+    if event_at is None or event_rule in _UNDATED:
+        return None
+    zone: tzinfo = UTC
+    try:
+        if event_zone and event_zone[0] in "+-":
+            zone = datetime.strptime(event_zone, "%z").tzinfo or UTC
+        elif event_zone:
+            zone = ZoneInfo(event_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone = UTC
+    try:
+        return event_at.astimezone(zone).date()
+    except OverflowError:
+        return event_at.astimezone(UTC).date()
 
 
 def memory_text(heading: str, content: str) -> str:

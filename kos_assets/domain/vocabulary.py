@@ -29,7 +29,7 @@ def memory_id_of_note(note_id: UUID) -> UUID:
 
 def check_namespace(name: str) -> str:
     """The name itself when it is `global`, `agent:<name>` or `shared:<group>`; else InputError."""
-    if not _NAMESPACE.match(name):
+    if not _NAMESPACE.fullmatch(name):
         raise InputError(f"{name!r} is not a namespace.", why="Namespaces are global, agent:<name> or shared:<group>.")
     return name
 

@@ -47,6 +47,7 @@ class Scores:
     p50_ms: float
     p95_ms: float
     ingest_s: float
+    words_weight: float | None
 
 
 def load_benchmark(folder: Path) -> Benchmark:
@@ -74,20 +75,28 @@ def run_benchmark(
     *,
     vault: Path,
     stores: tuple[Store, Store],
+    words_weights: Sequence[float | None] = (None,),
     progress: Progress | None = None,
-) -> Scores:
-    """Ingest the corpus into an empty store (writer, reader) through a scratch vault, ask every query, score."""
+) -> list[Scores]:
+    """Ingest the corpus into an empty store (writer, reader) through a scratch vault, ask every query, score.
+
+    Once for each weight of words in ranking; None is the shipped choice.
+    """
     writer, reader = stores
     paths = _write_vault(benchmark.corpus, vault)
     folders = {f"g{number}": f"shared:g{number}" for number in range(len(_groups(benchmark.corpus)))}
     started = time.monotonic()
     ingest_vault(writer, embedder, replace(settings, vault=vault, namespace_folders=folders), progress=progress)
     ingest_s = time.monotonic() - started
-    recall = Recall(reader, embedder)
-    try:
-        return _scored(benchmark, paths, recall.search, ingest_s)
-    finally:
-        recall.close()
+    scores = []
+    for weight in words_weights:
+        recall = Recall(reader, embedder, words_weight=weight)
+        try:
+            found = _scored(benchmark, paths, recall.search, ingest_s)
+        finally:
+            recall.close()
+        scores.append(replace(found, words_weight=weight))
+    return scores
 
 
 def _records(path: Path) -> Iterable[dict[str, Any]]:
@@ -145,4 +154,5 @@ def _scored(benchmark: Benchmark, paths: dict[str, str], search: Callable[[Query
         p50_ms=times[len(times) // 2],
         p95_ms=times[int(len(times) * 0.95)],
         ingest_s=ingest_s,
+        words_weight=None,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kos_assets.domain.folding import Copy, canonical
+from kos_assets.domain.indexing import written_day
 from kos_assets.domain.vocabulary import home_tree, memory_id_of_note
 from kos_assets.gate.authority import OWNER, Principal, check_write_authority
 from kos_assets.store import memories, notes
@@ -101,8 +102,8 @@ def _fates(members: Sequence[Row]) -> dict[UUID, Fate]:
 def _memory(row: Row) -> dict[str, Any]:
     """The memory that a note stands for."""
     keywords = sorted({*(row["aliases"] or []), *(row["tags"] or [])})
-    dated = row["event_at"].date().isoformat() if row["event_at"] and row["event_rule"] != "mtime" else ""
-    indexed = [row["title"], row["content"], keywords, row["lang"], dated]
+    day = written_day(row["event_at"], row["event_zone"], row["event_rule"])
+    indexed = [row["title"], row["content"], keywords, row["lang"], day.isoformat() if day else ""]
     return {
         **{name: row.get(name) for name in _CARRIED},
         "memory_id": memory_id_of_note(row["note_id"]),
@@ -163,7 +164,10 @@ class _Batch:
         }
         self.inserts.append(row)
         action = "fold" if fate.reason else "insert"
-        self._record(row["memory_id"], row["namespace"], action=action, reason=fate.reason or "note")
+        names = ("deleted_reason", "folded_into") if fate.reason else ()
+        self._record(
+            row["memory_id"], row["namespace"], action=action, reason=fate.reason or "note", after=row, names=names
+        )
 
     def _retirement(self, before: Row, fate: Fate, expires_at: datetime | None) -> dict[str, Any]:
         if fate.reason:
@@ -195,7 +199,7 @@ class _Batch:
                 "action": action,
                 "reason": reason,
                 "before": None if before is None else {name: _plain(before[name]) for name in names},
-                "after": None if after is None else {name: _plain(after[name]) for name in names},
+                "after": None if after is None or not names else {name: _plain(after[name]) for name in names},
             }
         )
         self.written.actions[action] += 1
@@ -210,7 +214,7 @@ class _Batch:
 
 def _action(before: Row, after: Mapping[str, Any], fate: Fate) -> tuple[str, str]:
     was_live, is_live = before["deleted_at"] is None, after["deleted_at"] is None
-    if fate.reason == "folded":
+    if fate.reason == "folded" and (before["deleted_reason"], before["folded_into"]) != ("folded", fate.folded_into):
         return "fold", "equal body"
     if was_live and not is_live:
         return "retire", str(fate.reason)

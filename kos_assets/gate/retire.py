@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from kos_assets.store import memories
 from kos_assets.store.database import Session
+
+
+def retirement(at: datetime, reason: str) -> dict[str, Any]:
+    """What history says of a live memory that ends (S7)."""
+    return {
+        "before": {"deleted_at": None, "deleted_reason": None},
+        "after": {"deleted_at": at.isoformat(), "deleted_reason": reason},
+    }
 
 
 def retire_expired(session: Session, *, at: datetime, limit: int, principal: str) -> list[UUID]:
@@ -22,8 +31,7 @@ def retire_expired(session: Session, *, at: datetime, limit: int, principal: str
                 "principal": principal,
                 "action": "expire",
                 "reason": "expires_at passed",
-                "before": None,
-                "after": None,
+                **retirement(at, "expired"),
             }
             for row in rows
         ],

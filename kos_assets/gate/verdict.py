@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -61,4 +61,4 @@ def _veto(
 
 
 def _day(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.date().isoformat()
+    return None if moment is None else moment.astimezone(UTC).date().isoformat()

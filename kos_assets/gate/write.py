@@ -4,6 +4,7 @@ superseded one, both histories and the edge between them."""
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from kos_assets.domain.language import detect
 from kos_assets.domain.vocabulary import KOS_NAMESPACE, MemoryType, Provenance, home_tree
 from kos_assets.errors import InputError
 from kos_assets.gate.authority import Principal, check_write_authority
+from kos_assets.gate.retire import retirement
 from kos_assets.gate.verdict import Verdict, decide
 from kos_assets.inference.embedding import Embedder
 from kos_assets.store import chunks, edges, embeddings, memories
@@ -23,7 +25,8 @@ from kos_assets.store.database import Row, Session, Store
 
 @dataclass(frozen=True)
 class Statement:
-    """What someone wants remembered. `key` makes a retry return the first result (G5)."""
+    """What someone wants remembered. `key` makes a retry return the first result (G5): it is the principal's own,
+    within the namespace. Times are aware (S10), `confidence` is 0..1."""
 
     heading: str
     content: str
@@ -60,17 +63,18 @@ def write_memory(
     Writers of one namespace take turns inside the transaction, so that two at once leave one live row of one statement.
     """
     check_write_authority(principal, statement.namespace)
-    if not statement.heading.strip() or not statement.key.strip():
-        raise InputError("A memory needs a heading, and a write needs a key.")
+    _check(statement)
     row = _row(statement, principal, at)
-    if row["memory_type"] == "working" and statement.expires_at is None:
-        raise InputError("A working memory needs an end.", fix="Give expires_at, or another memory type (S3).")
-    [vector] = embedder.embed_documents([memory_text(statement.heading, statement.content)])
+    with store.transaction(pipeline=True) as session:
+        known = memories.by_key(session, row["idempotency_key"])
+    if known is not None:
+        return _retry(known)
+    [vector] = embedder.embed_documents([memory_text(row["heading"], row["content"])])
     with store.transaction(pipeline=True) as session:
         memories.lock_namespace(session, statement.namespace)
-        known = memories.by_key(session, statement.key)
+        known = memories.by_key(session, row["idempotency_key"])
         if known is not None:
-            return Result(known, "retry", "this key was written before")
+            return _retry(known)
         model = embeddings.active(session)
         key = model["model_key"] if model and model["model_id"] == embedder.identity.model_id else None
         verdict = _verdict(session, row, vector if key is not None else None, gate_distance)
@@ -80,22 +84,40 @@ def write_memory(
         return result
 
 
+def _check(statement: Statement) -> None:
+    if not statement.heading.strip() or not statement.key.strip():
+        raise InputError("A memory needs a heading, and a write needs a key.")
+    if not 0 <= statement.confidence <= 1:
+        raise InputError(f"confidence is a number from 0 to 1, not {statement.confidence}.")
+    if any(moment is not None and moment.tzinfo is None for moment in (statement.event_at, statement.expires_at)):
+        raise InputError("A time without a zone names no instant (S10).", fix="Give event_at and expires_at an offset.")
+    if statement.memory_type == "working" and statement.expires_at is None:
+        raise InputError("A working memory needs an end.", fix="Give expires_at, or another memory type (S3).")
+
+
+def _retry(memory_id: UUID) -> Result:
+    return Result(memory_id, "retry", "this key was written before")
+
+
+def _plain(text: str) -> str:
+    """Text that Postgres takes: no NUL, no half of a surrogate pair."""
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
 def _row(statement: Statement, principal: Principal, at: datetime) -> dict[str, Any]:
-    chosen = classify(
-        explicit=statement.memory_type, path="", title=statement.heading, kind=None, content=statement.content,
-        headings=(),
-    )  # fmt: skip
+    heading, content = " ".join(_plain(statement.heading).split()), _plain(statement.content)
+    chosen = classify(explicit=statement.memory_type, path="", title=heading, kind=None, content=content, headings=())
     home = f"memories/{statement.namespace}"
-    identity = f"statement:{statement.namespace}:{statement.key}"
-    text = f"{statement.heading}\n{statement.content}"
+    key = json.dumps([statement.namespace, principal.name, statement.key])
+    text = f"{heading}\n{content}"
     return {
-        "memory_id": uuid5(KOS_NAMESPACE, identity),
+        "memory_id": uuid5(KOS_NAMESPACE, f"statement:{key}"),
         "namespace": statement.namespace,
         "memory_type": chosen.memory_type,
         "type_reason": chosen.reason,
         "type_confidence": chosen.confidence,
-        "heading": " ".join(statement.heading.split()),
-        "content": statement.content.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
+        "heading": heading,
+        "content": content,
         "provenance": statement.provenance,
         "confidence": statement.confidence,
         "supersedes": None,
@@ -115,9 +137,9 @@ def _row(statement: Statement, principal: Principal, at: datetime) -> dict[str, 
         "expires_at": statement.expires_at,
         "deleted_at": None,
         "deleted_reason": None,
-        "content_hash": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "content_hash": hashlib.sha256(text.encode()).hexdigest(),
         "fold_hash": None,
-        "idempotency_key": statement.key,
+        "idempotency_key": key,
     }
 
 
@@ -151,7 +173,7 @@ def _store(session: Session, row: dict[str, Any], verdict: Verdict, *, principal
     if verdict.target is not None:
         memories.retire(session, [verdict.target], at=at, reason="superseded")
         retired = {"memory_id": verdict.target, "action": "supersede", "reason": f"by {memory_id}"}
-        events.append({**common, **retired})
+        events.append({**common, **retired, **retirement(at, "superseded")})
         edges.add(session, memory_id, "supersedes", verdict.target)
     if verdict.similar_to is not None:
         edges.add(session, memory_id, "similar_to", verdict.similar_to)

@@ -58,6 +58,7 @@ def _chunk_rows(row: Row, count_tokens: Callable[[str], int]) -> list[ChunkRow]:
             keywords=row["keywords"],
             heading_path=piece.heading_path,
             event_at=row["event_at"],
+            event_zone=row["event_zone"],
             event_rule=row["event_rule"],
             body=piece.text,
         )

@@ -47,7 +47,7 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "path": note.path,
         "title": note.title,
         "title_rule": note.title_rule,
-        "content": note.content.strip("\n").replace("\x00", "\N{REPLACEMENT CHARACTER}"),
+        "content": note.content.strip("\n"),
         "namespace": namespace,
         "memory_type": chosen.memory_type,
         "type_reason": chosen.reason,
@@ -70,6 +70,7 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "content_hash": note.content_hash,
         "body_hash": note.body_hash,
     }
+    row = _storable(row)
     hashed = {key: value for key, value in row.items() if key not in _UNHASHED}
     row["row_hash"] = hashlib.sha256(
         json.dumps(hashed, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
@@ -84,12 +85,27 @@ def note_links(note: ParsedNote, note_id: UUID) -> list[dict[str, Any]]:
             "note_id": note_id,
             "ordinal": ordinal,
             "kind": "embeds" if link.kind == "embed" else "links_to",
-            "target": link.target,
-            "anchor": link.heading or (f"^{link.block}" if link.block else None),
+            "target": _storable(link.target),
+            "anchor": _storable(link.heading or (f"^{link.block}" if link.block else None)),
             "line": link.line,
         }
         for ordinal, link in enumerate(note.links)
     ]
+
+
+def _storable(value: Any) -> Any:
+    """The same value without what Postgres refuses in text and JSON: NUL, and halves of surrogate pairs (V4).
+
+    YAML and TOML escapes can spell both, in a file whose own bytes are clean.
+    """
+    if isinstance(value, str):
+        clean = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(item) for item in value]
+    return value
 
 
 def _memory_type(name: str | None) -> MemoryType | None:

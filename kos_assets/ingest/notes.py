@@ -42,7 +42,7 @@ class _Scan:
     stats: dict[str, FileStat]
     unreadable: list[Unreadable]
     parsed: dict[str, ParsedNote]
-    touched: list[str]
+    touched: set[str]
 
 
 def sync_notes(
@@ -68,6 +68,7 @@ def sync_notes(
         assignments = _assign(scan, settings)
         _read_renamed(scan, assignments, settings)
         stamps = _stamp(scan, assignments, settings, at)
+        _read_stamped(scan, stamps, settings)
         with store.transaction(pipeline=True) as session:
             report = _write(session, scan, settings, assignments=assignments, stamps=stamps, gone=gone)
         _write_sidecar(scan, assignments, stamps)
@@ -87,9 +88,10 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
     with store.transaction(pipeline=True) as session:
         _check_vault(store_notes.installation(session), adoption, root)
         known = {row["path"]: row for row in store_notes.known(session, settings.source)}
+        blocked = {row["path"] for row in store_notes.quarantined(session) if row["severity"] == "blocked"}
     stats = {stat.path: stat for stat in found}
-    scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, [])
-    candidates = [stat for stat in found if _differs(known.get(stat.path), stat)]
+    scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, set())
+    candidates = [stat for stat in found if stat.path in blocked or _differs(known.get(stat.path), stat)]
     for number, stat in enumerate(candidates, start=1):
         _read(scan, stat, settings)
         if progress and (number % 100 == 0 or number == len(candidates)):
@@ -122,7 +124,7 @@ def _read(scan: _Scan, stat: FileStat, settings: Settings) -> None:
         return
     row = scan.known.get(stat.path)
     if row is not None and row["file_hash"] == note.file_hash:
-        scan.touched.append(stat.path)
+        scan.touched.add(stat.path)
     scan.parsed[stat.path] = note
 
 
@@ -188,6 +190,18 @@ def _stamp(
         if isinstance(result, Stamped | Waiting):
             results[path] = result
     return results
+
+
+def _read_stamped(scan: _Scan, stamps: Mapping[str, Stamped | Waiting], settings: Settings) -> None:
+    """A stamp moves every line below it: what points at lines is taken from the file as it stands now."""
+    for path, stamp in stamps.items():
+        if isinstance(stamp, Stamped) and stamp.written:
+            stat = _standing(scan.stats[path], stamp)
+            data = read(scan.root, stat)
+            note = data if isinstance(data, Unreadable) else parse_note(path, data, zone=settings.zone)
+            if not isinstance(note, Unreadable) and note.file_hash == stamp.file_hash:
+                scan.stats[path], scan.parsed[path] = stat, note
+                scan.touched.discard(path)
 
 
 def _write(

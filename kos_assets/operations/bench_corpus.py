@@ -48,7 +48,7 @@ def read_vocabulary(vault: Path, vectors: NDArray[Any]) -> Vocabulary:
     """Words and frequencies of a vault's notes."""
     counts: Counter[str] = Counter()
     for path in sorted(vault.rglob("*.md")):
-        counts.update(path.read_text("utf-8", errors="replace").split())
+        counts.update(path.read_text("utf-8", errors="replace").replace("\x00", " ").split())
     words, frequencies = zip(*counts.most_common(), strict=True)
     return Vocabulary(words, tuple(accumulate(frequencies)), vectors)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import psutil
-from ruamel.yaml import YAML
+import yaml
 
 import kos_assets
 from kos_assets.errors import ConfigError
@@ -70,7 +70,7 @@ def prepare_home(settings: Settings) -> Path:
 
 def read_yaml(path: Path) -> Any:
     """The plain values in a YAML file of ours."""
-    return YAML(typ="safe", pure=True).load(path.read_text("utf-8"))
+    return yaml.safe_load(path.read_text("utf-8"))
 
 
 def write_yaml(path: Path, value: Any) -> None:
@@ -78,7 +78,7 @@ def write_yaml(path: Path, value: Any) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with beside.open("w", encoding="utf-8") as file:
         file.write("# Written by kos at each start; changes here are lost.\n")
-        YAML(typ="safe", pure=True).dump(value, file)
+        yaml.safe_dump(value, file)
     beside.replace(path)
 
 

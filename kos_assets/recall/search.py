@@ -104,11 +104,18 @@ class Recall:
     """Search and fetch over one store, as the serving role. Safe to share between threads."""
 
     def __init__(
-        self, store: Store, embedder: Embedder | None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        *,
+        words_weight: float | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`words_weight` overrides the shipped weight of words in ranking: for measuring only."""
         self.store = store
         self.embedder = embedder
         self.traces = TraceWriter(store)
+        self._words_weight = words_weight
         self._clock = clock
 
     def close(self) -> None:
@@ -227,7 +234,8 @@ class Recall:
             memory_id: Standing(row["provenance"], row["confidence"], row["importance"])
             for memory_id, row in rows.items()
         }
-        weight = WORDS_WEIGHT if speaks else FOREIGN_WORDS_WEIGHT
+        shipped = WORDS_WEIGHT if speaks else FOREIGN_WORDS_WEIGHT
+        weight = shipped if self._words_weight is None else self._words_weight
         ranked = fuse([Candidate(**row) for row in found], standings, words_weight=weight)
         return _Found(ranked, rows, len(words), model_speaks=speaks)
 

@@ -1,7 +1,9 @@
 -- Chunks, postings and the state of the index.
 
 -- name: unindexed
-select m.memory_id, m.namespace, m.heading, m.content, m.keywords, m.lang, m.event_at, m.event_rule, m.expires_at, m.content_hash
+select
+    m.memory_id, m.namespace, m.heading, m.content, m.keywords, m.lang, m.event_at, m.event_zone, m.event_rule, m.expires_at,
+    m.content_hash
 from kos.live_memories as m
 left join kos.index_state as i on m.memory_id = i.memory_id
 where i.indexed_hash is distinct from m.content_hash or i.recipe is distinct from %(recipe)s

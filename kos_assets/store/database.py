@@ -146,6 +146,12 @@ class Store:
 def _mapped_errors() -> Iterator[None]:
     try:
         yield
+    except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+        raise StoreUnavailableError(
+            "Two writers met, and the database let the other one go first.",
+            why=str(error).strip().split("\n")[0],
+            fix="Try again: nothing was changed.",
+        ) from error
     except (psycopg.OperationalError, PoolTimeout) as error:
         raise StoreUnavailableError(
             "The database does not answer.",

@@ -79,7 +79,7 @@ def migrate(settings: Settings) -> list[str]:
         connection.execute(statements["migration_lock"])
         check_server(connection)
         _create_roles(connection, settings)
-        _run_script(connection, statements["create_extensions"])
+        _create_extensions(connection)
         _create_schemas(connection)
         _run_script(connection, statements["create_migrations_table"])
         todo = pending(connection.execute(statements["applied_migrations"]).fetchall(), migrations())
@@ -148,6 +148,20 @@ def create_database(dsn: str, name: str) -> bool:
         except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
             return False
         return True
+
+
+def _create_extensions(connection: psycopg.Connection[dict[str, Any]]) -> None:
+    try:
+        _run_script(connection, blocks("roles")["create_extensions"])
+        # Only a superuser may name settings of a library that is not loaded, and functions of search name hnsw's.
+        connection.execute(blocks("roles")["load_vector"])
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(
+            "This account may not create the extensions that the store needs.",
+            why=str(error).strip().split("\n")[0],
+            fix="Let a superuser run in this database, once: "
+            + " ".join(f"CREATE EXTENSION IF NOT EXISTS {name};" for name in _EXTENSIONS),
+        ) from error
 
 
 def _create_roles(connection: psycopg.Connection[dict[str, Any]], settings: Settings) -> None:

@@ -19,6 +19,9 @@ create extension if not exists vector;
 create extension if not exists ltree;
 create extension if not exists pg_trgm;
 
+-- name: load_vector
+select vector_dims('[1]'::vector);
+
 -- name: create_schemas
 grant usage, create on schema kos to kos_owner, kos_view;
 grant usage on schema kos to kos_writer, kos_reader, kos_auditor, kos_dbt;

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 MAX_DEPTH = 64
 MAX_NODES = 20_000
@@ -155,7 +155,7 @@ def load(text: str) -> Loaded:
             elif isinstance(event, yaml.CollectionEndEvent):
                 tree.close(line)
             elif isinstance(event, yaml.AliasEvent):
-                tree.alias(event.anchor, line)
+                tree.alias(str(event.anchor), line)
             elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:

@@ -141,7 +141,7 @@ def test_ctrl_c_leaves_nobody(up: Up) -> None:
     up.process.send_signal(signal.SIGINT)
     assert up.process.wait(timeout=60) == 0
     print(f"kos up: stopped after {time.monotonic() - began:.1f} s")
-    assert [process for process in family if process.is_running() and process.pid != up.process.pid] == []
+    assert [process for process in family if process.pid != up.process.pid and alive(process)] == []
     assert [process for process in psutil.process_iter() if data in mentions(process)] == []
     for address in (up.service, up.dagster):
         assert not answers(address)
@@ -152,6 +152,14 @@ def answers(address: str) -> bool:
     try:
         return httpx.get(address, timeout=5).is_success
     except httpx.HTTPError:
+        return False
+
+
+def alive(process: psutil.Process) -> bool:
+    """Whether it still runs; a dead one that a container's first process has not reaped does not count."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
         return False
 
 

@@ -65,6 +65,15 @@ begin
     );
 end $$;
 
+-- What given terms add to one chunk's score.
+create function kos.posting_scores(p_chunk bigint, p_terms text[], p_idf float8[], p_average float8) returns float8
+language sql stable
+return coalesce((
+    select sum(w.idf * p.frequency * 2.2 / (p.frequency + 1.2 * (0.25 + 0.75 * p.length / p_average)))
+    from unnest(p_terms, p_idf) as w (term, idf)
+    inner join kos.postings as p on w.term = p.term and p.chunk_id = p_chunk
+), 0);
+
 -- BM25 (k1 1.2, b 0.75), exact for the first p_limit chunks. Lists are read in impact order: whole while their lengths
 -- fit a budget (rarest first), else to a cut. The impact at the cut bounds what was not read; while that bound could
 -- change the first p_limit, the budget grows. Proved equal to exhaustive scoring in tests/integration/store, which sets
@@ -83,6 +92,7 @@ declare
     v_idf float8[];
     v_limits integer[];
     v_cut_terms text[];
+    v_cut_idf float8[];
     v_unseen float8;
     v_ids bigint[];
     v_scores float8[];
@@ -90,8 +100,9 @@ begin
     select s.average_length into v_average from kos.corpus_size() as s;
     v_stretch := greatest(1, v_average / 100) * (1 + 1e-6);
     loop
-        select array_agg(w.term), array_agg(w.idf), array_agg(w.reach), array_agg(w.term) filter (where w.reach < v_whole)
-        into v_terms, v_idf, v_limits, v_cut_terms
+        select array_agg(w.term), array_agg(w.idf), array_agg(w.reach),
+            array_agg(w.term) filter (where w.reach < v_whole), array_agg(w.idf) filter (where w.reach < v_whole)
+        into v_terms, v_idf, v_limits, v_cut_terms, v_cut_idf
         from (
             select
                 t.term, t.idf,
@@ -124,33 +135,33 @@ begin
             group by c.term
         ), total as (
             select coalesce(sum(b.bound), 0) as bound from bounds as b
-        ), partial as (
-            select l.chunk_id, sum(l.part) as low, coalesce(sum(b.bound), 0) as seen
+        ), partial as materialized (
+            select l.chunk_id, coalesce(sum(l.part) filter (where b.term is null), 0) as whole, sum(l.part) as low,
+                coalesce(sum(b.bound), 0) as seen
             from lists as l left join bounds as b on l.term = b.term
             group by l.chunk_id
+        ), best as materialized (
+            select p.chunk_id, p.whole from partial as p order by p.low desc, p.chunk_id limit p_limit
+        ), best_scored as materialized (
+            select b.chunk_id, b.whole + kos.posting_scores(b.chunk_id, v_cut_terms, v_cut_idf, v_average) as score
+            from best as b
         ), floor_score as (
-            select coalesce((select p.low from partial as p order by p.low desc offset p_limit - 1 limit 1), 0) as low
-        ), survivors as (
-            select p.chunk_id, p.low
-            from partial as p, total as t, floor_score as f
-            where p.low + t.bound - p.seen >= f.low
+            select case when count(*) = p_limit then min(b.score) else 0 end as score from best_scored as b
         ), scored as (
-            select s.chunk_id, s.low + coalesce(m.part, 0) as score
-            from survivors as s
-            left join lateral (
-                select sum(w.idf * p.frequency * 2.2 / (p.frequency + 1.2 * (0.25 + 0.75 * p.length / v_average))) as part
-                from unnest(v_terms, v_idf) as w (term, idf)
-                inner join kos.postings as p on p.chunk_id = s.chunk_id and p.term = w.term
-                where
-                    w.term = any(v_cut_terms)
-                    and not exists (select 1 from lists as l where l.chunk_id = s.chunk_id and l.term = w.term)
-            ) as m on cardinality(v_cut_terms) > 0
-            order by 2 desc, 1
-            limit p_limit
+            select b.chunk_id, b.score from best_scored as b
+            union all
+            -- whoever could still reach the page by terms that were read to a cut only
+            select p.chunk_id, p.whole + kos.posting_scores(p.chunk_id, v_cut_terms, v_cut_idf, v_average)
+            from partial as p, total as t, floor_score as f
+            where
+                p.low + t.bound - p.seen >= f.score
+                and not exists (select 1 from best as b where b.chunk_id = p.chunk_id)
+        ), page as (
+            select s.chunk_id, s.score from scored as s order by s.score desc, s.chunk_id limit p_limit
         )
         select array_agg(s.chunk_id order by s.score desc, s.chunk_id), array_agg(s.score order by s.score desc, s.chunk_id), max(t.bound)
         into v_ids, v_scores, v_unseen
-        from total as t left join scored as s on true;
+        from total as t left join page as s on true;
         exit when v_unseen = 0 or (cardinality(v_ids) >= p_limit and v_unseen <= v_scores[p_limit]);
         v_budget := greatest(v_budget, 1) * 4;
         v_cut := least(v_cut::bigint * 4, v_whole - 1);

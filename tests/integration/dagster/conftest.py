@@ -1,4 +1,4 @@
-"""A small vault with its database and Dagster's; and one of Dagster's own warnings let through."""
+"""A small vault with its database and Dagster's."""
 
 from __future__ import annotations
 
@@ -24,11 +24,6 @@ NOTES = {
     "daily/2026-03-01.md": "Changed the filter. The word is sesquipedalian.\n",
     "copy.md": "# Ada\n\nAda knows the gateways. See [[Queue decision]].\n",
 }
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Dagster 1.13 reads pydantic's old attribute when a resource is made, which is when definitions are imported."""
-    config.addinivalue_line("filterwarnings", "ignore:The `__fields__` attribute is deprecated:DeprecationWarning")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +195,21 @@ def test_runs_of_a_dead_process_do_not_stay_started(instance: dg.DagsterInstance
     found = instance.get_run_by_id(alive.run_id)
     assert found is not None
     assert found.status == started
+
+
+def test_what_a_person_is_told_is_not_what_steps_print(tmp_path: Path) -> None:
+    """P4: progress reaches the terminal; what a step or its programs print goes to a log; then all is as before."""
+    program = f"""
+import os, pathlib
+from kos_assets.definitions.in_process import _streams_aside
+with _streams_aside(pathlib.Path({str(tmp_path)!r}) / "logs" / "in-process.log") as visible:
+    print("chatter of a library")
+    os.system("echo chatter of a program; echo chatter >&2")
+    with visible():
+        print("told")
+print("afterwards")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("told\nafterwards\n", "")
+    log = (tmp_path / "logs" / "in-process.log").read_text("utf-8")
+    assert sorted(log.splitlines()) == ["chatter", "chatter of a library", "chatter of a program"]

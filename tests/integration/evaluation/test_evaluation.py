@@ -91,9 +91,15 @@ def test_a_public_set_runs_through_ingest_and_search(database: Settings, embedde
     (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
     (folder / "qrels.tsv").write_text("q1\td1\t1\nq2\td2\t1\n")
     with testing.store(database, "writer") as writer, testing.store(database, "reader") as reader:
-        scores = run_benchmark(
-            load_benchmark(folder), database, embedder, vault=tmp_path / "v", stores=(writer, reader)
+        [scores, words_only] = run_benchmark(
+            load_benchmark(folder),
+            database,
+            embedder,
+            vault=tmp_path / "v",
+            stores=(writer, reader),
+            words_weights=(None, 1.0),
         )
+    assert words_only.words_weight == 1.0
     assert (scores.documents, scores.queries) == (3, 2)
     assert scores.recall[5] == 0.5, "q1 finds d1; q2's gold is in another group and must not be found"
     assert scores.mrr == 0.5

@@ -107,6 +107,16 @@ class Place:
         with testing.connect(self.settings) as connection:
             return connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
 
+    def at(self, root: Path) -> Place:
+        """This store, emptied, for another vault: quicker than another database."""
+        with testing.connect(self.settings) as connection:
+            tables = connection.execute("""
+                select string_agg(format('kos.%I', tablename), ', ') from pg_tables
+                where schemaname = 'kos' and tablename not in ('schema_migrations', 'migrations')
+            """).fetchall()[0][0]
+            connection.execute(f"truncate {tables} restart identity cascade")  # type: ignore[call-overload]
+        return Place(replace(self.settings, vault=root), WordEmbedder())
+
     def state(self) -> dict[str, list[Any]]:
         """Everything that a rebuild from the files must give again."""
         with testing.connect(self.settings) as connection:
@@ -196,12 +206,19 @@ def adopted(database: Settings, tmp_path: Path) -> Place:
     return Place(replace(database, vault=vault_of(tmp_path / "vault", "frontmatter"), stamp_quiet_s=0), WordEmbedder())
 
 
+@pytest.fixture(params=["place", "adopted"])
+def either(request: pytest.FixtureRequest) -> Place:
+    """Both, one after the other."""
+    found: Place = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.fixture
 def fresh(postgres: testing.TestServer, tmp_path: Path) -> Callable[..., Any]:
     """`with fresh(root, ...) as place`: another empty store for a vault."""
 
     @contextmanager
-    def opened(root: Path, **changes: Any) -> Iterator[Place]:
+    def opened(root: Path | None, **changes: Any) -> Iterator[Place]:
         base = Settings(data_dir=tmp_path / "other", vault=root, stamp_quiet_s=0, **changes)
         with postgres.database(base) as settings:
             yield Place(settings, WordEmbedder())

@@ -59,7 +59,7 @@ class Desk:
         """One memory: a chunk per mapping of `terms`, and its own vector if given. `values` are columns."""
         self.count += 1
         memory_id = uuid5(KOS_NAMESPACE, f"desk:{self.settings.dsn}:{self.count}")
-        row = {**_defaults(self.count), **values, "memory_id": memory_id}
+        row = {**_defaults(self.count), "content_hash": f"c{memory_id}", **values, "memory_id": memory_id}
         row["home"] = home_tree(row["home_path"])
         with self.writer.transaction(pipeline=True) as session:
             memories.insert(session, [row])
@@ -110,7 +110,7 @@ class Desk:
 
     def owner(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """A statement as the administrator."""
-        cursor = self.administrator.execute(statement, values)  # type: ignore[call-overload]
+        cursor = self.administrator.execute(statement, values)
         return cursor.fetchall() if cursor.description else []
 
 
@@ -131,7 +131,6 @@ def _defaults(number: int) -> dict[str, Any]:
         "namespace": "global", "memory_type": "semantic", "type_reason": "explicit", "type_confidence": 1.0,
         "heading": f"Heading {number}", "content": f"Content {number}", "provenance": "raw", "confidence": 0.95,
         "home_path": "notes", "lang": "en", "event_at": EVENT, "event_rule": "none", "keywords": [],
-        "content_hash": f"hash{number}",
     }  # fmt: skip
 
 
@@ -211,21 +210,21 @@ def corpus(postgres: testing.TestServer, tmp_path_factory: pytest.TempPathFactor
         with testing.store(settings) as writer, writer.transaction(pipeline=True) as session:
             key = embeddings.register(session, model_id="corpus", dimensions=CORPUS_DIMENSIONS, recipe={})
             embeddings.activate(session, key)
-        _load(settings, ids, key, vectors, columns, dice)
         exact = vectors.astype(np.float64)
         exact /= np.linalg.norm(exact, axis=1, keepdims=True)
-        yield Corpus(settings, key, ids, exact, columns, ("agent:busy", "global", "shared:rare"))
+        loaded = Corpus(settings, key, ids, exact, columns, ("agent:busy", "global", "shared:rare"))
+        _load(loaded, vectors, dice)
+        yield loaded
 
 
-def _load(
-    settings: Settings, ids: Sequence[UUID], key: int, vectors: Any, columns: Mapping[str, Any], dice: Any
-) -> None:
+def _load(corpus: Corpus, vectors: Any, dice: Any) -> None:
+    ids, key, columns = corpus.ids, corpus.model_key, corpus.columns
     words = 1.0 / np.arange(3, 3003)
     drawn = dice.choice(3000, p=words / words.sum(), size=(ROWS, TERMS))
     lengths = dice.integers(20, 400, ROWS)
     event = [(EVENT - timedelta(days=int(day))).isoformat() for day in columns["days"]]
     namespaces, homes = columns["namespace"], columns["home"]
-    with Store(role_dsn(settings, "owner")) as owner, owner.transaction() as session:
+    with Store(role_dsn(corpus.settings, "owner")) as owner, owner.transaction() as session:
         bulk.drop_vector_index(session)
         rows = range(ROWS)
         loads: dict[str, Callable[[int], Iterator[tuple[Any, ...]]]] = {
@@ -246,7 +245,7 @@ def _load(
             bulk.copy(session, table, (row for number in rows for row in make(number)))
         bulk.set_last_chunk(session, ROWS)
         bulk.build_vector_index(session)
-    bulk.settle(role_dsn(settings, "owner"))
+    bulk.settle(role_dsn(corpus.settings, "owner"))
 
 
 def _postings(chunk_id: int, namespace: str, drawn: Any, length: int) -> Iterator[tuple[Any, ...]]:

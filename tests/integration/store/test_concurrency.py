@@ -1,4 +1,4 @@
-"""Two at once: writers of chunks, of vectors, retirements and the fold of statistics meet without loss (promises 2, 4)."""
+"""Two at once: writers of chunks and vectors, retirements and the fold of statistics lose nothing (promises 2, 4)."""
 
 from __future__ import annotations
 
@@ -53,30 +53,42 @@ def rows(memory_ids: Sequence[UUID], tag: str) -> list[ChunkRow]:
 def assert_recount(desk: Any) -> None:
     """The sums of deltas are what a recount gives."""
     assert desk.owner(
-        "select term, namespace, sum(documents) from kos.lexical_terms group by 1, 2 having sum(documents) <> 0 order by 1, 2"
+        "select term, namespace, sum(documents) from kos.lexical_terms group by 1, 2 "
+        "having sum(documents) <> 0 order by 1, 2"
     ) == desk.owner(
-        "select term, namespace, count(*) from kos.postings where live and expires_at is null group by 1, 2 order by 1, 2"
+        "select term, namespace, count(*) from kos.postings where live and expires_at is null "
+        "group by 1, 2 order by 1, 2"
     )
     assert desk.owner(
-        "select namespace, sum(documents), sum(tokens) from kos.lexical_totals group by 1 having sum(documents) <> 0 order by 1"
+        "select namespace, sum(documents), sum(tokens) from kos.lexical_totals group by 1 "
+        "having sum(documents) <> 0 order by 1"
     ) == desk.owner(
-        "select namespace, count(*), sum(length) from kos.chunks where live and expires_at is null group by 1 order by 1"
+        "select namespace, count(*), sum(length) from kos.chunks where live and expires_at is null "
+        "group by 1 order by 1"
     )
 
 
 def assert_live_only(desk: Any) -> None:
     """No derived row is live when its memory is not."""
     for table in ("chunks", "embeddings"):
-        assert desk.owner(
-            f"select d.memory_id from kos.{table} d join kos.memories m using (memory_id) where d.live <> (m.deleted_at is null)"
-        ) == []
-    assert desk.owner(
-        "select p.chunk_id from kos.postings p join kos.chunks c using (chunk_id) where (p.live, p.namespace) is distinct from (c.live, c.namespace)"
-    ) == []
+        assert (
+            desk.owner(
+                f"select d.memory_id from kos.{table} d join kos.memories m using (memory_id) "
+                f"where d.live <> (m.deleted_at is null)"
+            )
+            == []
+        )
+    assert (
+        desk.owner(
+            "select p.chunk_id from kos.postings p join kos.chunks c using (chunk_id) "
+            "where (p.live, p.namespace) is distinct from (c.live, c.namespace)"
+        )
+        == []
+    )
 
 
 def test_two_indexers_of_the_same_memories_take_turns(desk: Any) -> None:
-    """V4, promise 4: opposite orders, many rounds: no deadlock, each memory's chunks from one of the two, statistics right."""
+    """Promise 4: opposite orders, many rounds: no deadlock, each memory's chunks of one writer, statistics right."""
     ids = [desk.memory(indexed=False) for _ in range(8)]
 
     def index(tag: str, order: Sequence[UUID]) -> Callable[[], None]:
@@ -139,7 +151,9 @@ def test_folding_loses_nothing_that_is_appended_meanwhile(desk: Any) -> None:
 
 def _waiting(desk: Any) -> bool:
     return bool(
-        desk.owner("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")[0][0]
+        desk.owner(
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )[0][0]
     )
 
 
@@ -151,7 +165,7 @@ def _index(writer: Store, memory_id: UUID) -> None:
 
 @pytest.mark.parametrize("step", ["chunks", "vector"])
 def test_a_memory_retired_meanwhile_gets_no_live_row(desk: Any, step: str) -> None:
-    """S5, promise 2: the indexer started while a retirement was not yet committed: it waits, sees it, and adds nothing."""
+    """S5, promise 2: the indexer starts while a retirement is not yet committed: it waits, sees it, adds nothing."""
     key = desk.model()
     memory = desk.memory(vector=[1.0] * 8)
     before = desk.owner("select count(*) from kos.chunks")
@@ -231,7 +245,10 @@ def test_retirements_edits_and_indexing_mix_without_a_deadlock(desk: Any) -> Non
                     with writer.transaction(pipeline=True) as session:
                         memories.by_id(session, order)
                         memories.retire(session, order, at=session.value("select now()"), reason="test")
-                        session.run("update kos.memories set deleted_at = null, deleted_reason = null where memory_id = %(id)s", id=order[0])
+                        session.run(
+                            "update kos.memories set deleted_at = null, deleted_reason = null where memory_id = %(id)s",
+                            id=order[0],
+                        )
 
         return work
 

@@ -33,13 +33,13 @@ def plans(corpus: Any) -> Iterator[Plans]:
         seen: list[str] = []
         connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
         for statement in SETTINGS:
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
 
         def run(statement: str, namespaces: Sequence[str], **values: Any) -> list[str]:
             with connection.transaction():
                 connection.execute("select set_config('kos.namespaces', %s, true)", [",".join(namespaces)])
                 seen.clear()
-                connection.execute(statement, values)  # type: ignore[call-overload]
+                connection.execute(statement, values)
             found = [text for text in seen if "plan:" in text]
             assert found, "auto_explain said nothing"
             return found
@@ -174,7 +174,7 @@ def test_near_pairs_go_through_the_vector_index(corpus: Any, plans: Plans) -> No
         seen: list[str] = []
         connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
         for statement in (*SETTINGS[:-1], "set role kos_writer"):
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
         connection.execute("select count(*) from kos.near_pairs(%s, 0.08, 20)", [list(corpus.ids[:50])])
     nested = containing([text for text in seen if "plan:" in text], "cross join lateral")
     assert ("Index Scan", corpus_index(corpus)) in scans(nested, "embeddings_")

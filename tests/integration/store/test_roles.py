@@ -28,7 +28,7 @@ FACTS = {"memory_facts", "vector_facts", "trace_facts", "note_facts", "quarantin
 SECRET = "Zanzibarwhisper"
 
 TABLES = "select c.relname from pg_class c where c.relnamespace = 'kos'::regnamespace and c.relkind in ('r', 'p')"
-RELATIONS = "select c.relname from pg_class c where c.relnamespace = 'kos'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')"
+RELATIONS = TABLES.replace("('r', 'p')", "('r', 'p', 'v', 'm', 'f')")
 READABLE = (
     RELATIONS + " and (has_table_privilege(%s, c.oid, 'select') or has_any_column_privilege(%s, c.oid, 'select'))"
 )
@@ -42,45 +42,50 @@ TRIES = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def filled(desk: Any) -> Settings:
+@pytest.fixture(scope="module")
+def filled(shared_desk: Any) -> Settings:
     """A database in which each text column that a person could write holds the secret."""
+    desk = shared_desk
     desk.model()
     memory = desk.memory(heading=SECRET, content=SECRET, summary=SECRET, terms=[{SECRET.lower(): 1}], vector=[1.0] * 8)
     desk.owner(
-        "insert into kos.memory_history (memory_id, namespace, principal, action, reason) values (%s, 'global', 'x', 'insert', %s)",
+        "insert into kos.memory_history (memory_id, namespace, principal, action, reason) "
+        "values (%s, 'global', 'x', 'insert', %s)",
         memory,
         SECRET,
     )
     desk.owner(
         """insert into kos.notes (note_id, source, path, title, title_rule, content, namespace, type_reason,
-        type_confidence, provenance, confidence, home_path, lang, event_rule, properties, structure, size_bytes, mtime_ns,
-        file_hash, content_hash, stamped, row_hash) values (gen_random_uuid(), 'vault', %s, %s, 'h1', %s, 'global', 'rule',
-        1, 'raw', 0.9, %s, 'en', 'none', jsonb_build_object('a', %s::text), '{}', 1, 1, 'f', 'c', true, 'r')""",
+        type_confidence, provenance, confidence, home_path, lang, event_rule, properties, structure, size_bytes,
+        mtime_ns, file_hash, content_hash, stamped, row_hash)
+        values (gen_random_uuid(), 'vault', %s, %s, 'h1', %s,
+        'global', 'rule', 1, 'raw', 0.9, %s, 'en', 'none', jsonb_build_object('a', %s::text),
+        '{}', 1, 1, 'f', 'c', true, 'r')""",
         *[SECRET] * 5,
     )
     desk.owner("insert into kos.quarantine values (%s, 'code', 0, 'problem', 'global', %s, %s)", *[SECRET] * 3)
     desk.owner(
-        "insert into kos.traces values (gen_random_uuid(), now(), 'owner', null, '{global}', 'search', %s, '{}', null, 'weak', %s, 1)",
+        "insert into kos.traces values (gen_random_uuid(), now(), 'owner', null, '{global}', 'search', "
+        "%s, '{}', null, 'weak', %s, 1)",
         SECRET, psycopg.types.json.Jsonb([{"memory_id": str(memory), "heading": SECRET}]),
     )  # fmt: skip
     return desk.settings  # type: ignore[no-any-return]
 
 
-@pytest.fixture
-def owner(database: Settings) -> Iterator[psycopg.Connection[Any]]:
+@pytest.fixture(scope="module")
+def owner(filled: Settings) -> Iterator[psycopg.Connection[Any]]:
     """The administrator, to ask the catalogue."""
-    with testing.connect(database) as connection:
+    with testing.connect(filled) as connection:
         yield connection
 
 
 def _column(connection: psycopg.Connection[Any], statement: str, *values: Any) -> set[str]:
-    return {row[0] for row in connection.execute(statement, values).fetchall()}  # type: ignore[call-overload]
+    return {row[0] for row in connection.execute(statement, values).fetchall()}
 
 
 def _refused(connection: psycopg.Connection[Any], statement: str, name: str) -> bool:
     try:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))  # type: ignore[arg-type]
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
     except InsufficientPrivilege:
         return True
     except psycopg.Error:
@@ -124,19 +129,19 @@ def test_the_serving_role_executes_named_functions_only(owner: psycopg.Connectio
     assert _column(owner, FUNCTIONS, "kos_dbt") == {"allowed_namespaces", "in_pipeline", "near_pairs"}
 
 
-def test_the_serving_role_is_not_the_pipeline(database: Settings) -> None:
+def test_the_serving_role_is_not_the_pipeline(filled: Settings) -> None:
     """S6: claiming the pipeline's scope by hand opens nothing to the serving role."""
-    with testing.connect(database, "reader") as reader, reader.transaction():
+    with testing.connect(filled, "reader") as reader, reader.transaction():
         reader.execute("select set_config('kos.scope', 'pipeline', true)")
         assert reader.execute("select count(*) from kos.live_memories").fetchone() == (0,)
-    with testing.connect(database, "reader") as reader, pytest.raises(InsufficientPrivilege):
+    with testing.connect(filled, "reader") as reader, pytest.raises(InsufficientPrivilege):
         reader.execute("select kos.enter_pipeline()")
 
 
 @pytest.mark.parametrize("role", ["reader", "writer", "auditor", "dbt"])
-def test_no_role_creates_or_borrows(database: Settings, role: str) -> None:
+def test_no_role_creates_or_borrows(filled: Settings, role: str) -> None:
     """S1: schema kos is owned by migrations: no login role creates in it, or becomes another role."""
-    with testing.connect(database, role) as connection:
+    with testing.connect(filled, role) as connection:
         with pytest.raises(InsufficientPrivilege):
             connection.execute("create table kos.mine (a integer)")
         with pytest.raises(InsufficientPrivilege):
@@ -144,7 +149,10 @@ def test_no_role_creates_or_borrows(database: Settings, role: str) -> None:
         for other in ("kos_owner", "kos_view", "kos_writer" if role != "writer" else "kos_reader"):
             with pytest.raises(InsufficientPrivilege):
                 connection.execute(f"set role {other}")
-        attributes = "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication from pg_roles where rolname = current_user"
+        attributes = (
+            "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication "
+            "from pg_roles where rolname = current_user"
+        )
         assert connection.execute(attributes).fetchone() == (False,) * 5
 
 
@@ -159,28 +167,35 @@ def test_the_writer_cannot_delete_memories_or_change_history(filled: Settings) -
             "insert into kos.migrations values (99, 'x', 'y')",
         ):  # fmt: skip
             with pytest.raises(InsufficientPrivilege), writer.transaction():
-                writer.execute(forbidden)  # type: ignore[call-overload]
+                writer.execute(forbidden)
 
 
 def test_memories_are_written_by_one_role(owner: psycopg.Connection[Any]) -> None:
     """G1: the right to insert or change memories and their history is kos_writer's alone, beside the owner's."""
     statement = """
     select distinct r.rolname from pg_roles r cross join unnest(array['memories', 'memory_history']) as t (name)
-    where not r.rolsuper and r.rolname !~ '^pg_' and has_table_privilege(r.oid, ('kos.' || t.name)::regclass, 'insert, update, delete, truncate')
+    where not r.rolsuper and r.rolname !~ '^pg_'
+    and has_table_privilege(r.oid, ('kos.' || t.name)::regclass, 'insert, update, delete, truncate')
     """
     assert _column(owner, statement) == {"kos_owner", "kos_writer"}
-    members = "select pg_get_userbyid(member) from pg_auth_members where pg_get_userbyid(roleid) in ('kos_owner', 'kos_writer', 'kos_view')"
+    members = (
+        "select pg_get_userbyid(member) from pg_auth_members "
+        "where pg_get_userbyid(roleid) in ('kos_owner', 'kos_writer', 'kos_view')"
+    )
     superuser = str(owner.info.user)
     assert _column(owner, members) <= {superuser}
 
 
 def test_the_view_role_owns_no_table_and_skips_no_policy(filled: Settings, owner: psycopg.Connection[Any]) -> None:
-    """S5: kos_view cannot log in, is not a table owner, has no BYPASSRLS: policies hold inside its views and functions."""
+    """S5: kos_view has no login, no table, no BYPASSRLS: policies hold inside its views and functions."""
     attributes = "select rolcanlogin, rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = 'kos_view'"
     assert owner.execute(attributes).fetchone() == (False,) * 4
     owned = "select relname from pg_class where relowner = 'kos_view'::regrole and relkind in ('r', 'p')"
     assert _column(owner, owned) == set()
-    owners = "select relname from pg_class where relnamespace = 'kos'::regnamespace and relkind = 'v' and relname like 'live%%' and relowner <> 'kos_view'::regrole"
+    owners = (
+        "select relname from pg_class where relnamespace = 'kos'::regnamespace and relkind = 'v' "
+        "and relname like 'live%%' and relowner <> 'kos_view'::regrole"
+    )
     assert _column(owner, owners) == set()
 
 
@@ -203,7 +218,7 @@ def test_no_live_view_is_a_security_barrier(owner: psycopg.Connection[Any]) -> N
 
 
 def test_the_functions_of_the_store_fix_their_search_path(owner: psycopg.Connection[Any]) -> None:
-    """S5: a security definer function that takes its names from the caller's search path can be made to run anything."""
+    """S5: a security definer function that takes names from the caller's search path can be made to run anything."""
     loose = """
     select proname from pg_proc where pronamespace = 'kos'::regnamespace and prosecdef
     and not coalesce(proconfig::text, '') like '%%search_path=kos%%pg_temp%%'
@@ -224,13 +239,13 @@ def test_dbt_reads_no_text(filled: Settings, owner: psycopg.Connection[Any]) -> 
             assert not [row for row in rows if SECRET.lower() in str(row[0]).lower()], name
 
 
-def test_marts_open_by_name_only(database: Settings) -> None:
+def test_marts_open_by_name_only(filled: Settings) -> None:
     """S12: what dbt makes is closed to the serving role until it is granted; a per-memory mart never is."""
-    with testing.connect(database, "dbt") as dbt:
+    with testing.connect(filled, "dbt") as dbt:
         dbt.execute("create table kos_marts.staleness as select 1 as memory_id")
         dbt.execute("create table kos_marts.health_summary as select 1 as value")
         dbt.execute("grant select on kos_marts.health_summary to kos_reader")
-    with testing.connect(database, "reader") as reader:
+    with testing.connect(filled, "reader") as reader:
         assert reader.execute("select value from kos_marts.health_summary").fetchone() == (1,)
         with pytest.raises(InsufficientPrivilege):
             reader.execute("select * from kos_marts.staleness")

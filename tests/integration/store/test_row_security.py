@@ -21,7 +21,7 @@ from kos_assets.inference.embedding import Embedder
 from kos_assets.recall.search import Query, Recall
 from kos_assets.settings import Settings
 from kos_assets.store import embeddings, memories, search
-from kos_assets.store.database import Session, Store
+from kos_assets.store.database import Session, Store, role_dsn
 from kos_assets.store.search import DenseQuery, Filters
 
 TEXT = "The lighthouse keeper oils the lamp on Thursdays"
@@ -79,7 +79,7 @@ def _plant(desk: Any, embedder: Embedder) -> Planted:
 
 def _view(name: str) -> Callable[[Session, Planted], set[UUID]]:
     statement = f"select memory_id from kos.{name}"
-    return lambda session, planted: {row["memory_id"] for row in session.rows(statement)}  # type: ignore[arg-type]
+    return lambda session, planted: {row["memory_id"] for row in session.rows(statement)}
 
 
 def _postings(session: Session, planted: Planted) -> set[UUID]:
@@ -239,7 +239,7 @@ def test_fetch_says_missing_for_all_that_is_not_live_or_not_ours(planted: Plante
 def test_namespaces_do_not_outlive_their_transaction(planted: Planted) -> None:
     """S6: the pooled connection that showed a namespace shows nothing in its next transaction, even after an error."""
     count = "select count(*), pg_backend_pid() as pid from kos.live_memories"
-    with Store(testing.role_dsn(planted.settings, "reader"), pool_size=1) as reader:
+    with Store(role_dsn(planted.settings, "reader"), pool_size=1) as reader:
         with reader.transaction(namespaces=("global", "agent:rival")) as session:
             first = session.one(count)
         with reader.transaction() as session:
@@ -248,7 +248,9 @@ def test_namespaces_do_not_outlive_their_transaction(planted: Planted) -> None:
             session.value("select 1 / 0")
         with reader.transaction() as session:
             third = session.one(count)
-    assert first is not None and second is not None and third is not None
+    assert first is not None
+    assert second is not None
+    assert third is not None
     assert (first["count"], second["count"], third["count"]) == (2, 0, 0)
     assert first["pid"] == second["pid"]
 
@@ -256,7 +258,7 @@ def test_namespaces_do_not_outlive_their_transaction(planted: Planted) -> None:
 def test_threads_that_share_a_pool_keep_their_scopes_apart(planted: Planted) -> None:
     """S6: two callers on two connections in turn, many times: none ever sees the other's row."""
     seen: dict[str, set[UUID]] = {"global": set(), "agent:rival": set()}
-    with Store(testing.role_dsn(planted.settings, "reader"), pool_size=2) as reader:
+    with Store(role_dsn(planted.settings, "reader"), pool_size=2) as reader:
 
         def ask(namespace: str) -> None:
             for _ in range(40):
@@ -334,7 +336,7 @@ def test_the_writer_outside_the_pipeline_keeps_to_its_namespaces(planted: Plante
 
 
 def test_vectors_of_the_view_follow_the_memory(planted: Planted) -> None:
-    """S2: `embedding` is reachable by that name in the live view, and is the active model's vector of the whole memory."""
+    """S2: `embedding` is reachable by that name in the live view: the active model's vector of the whole memory."""
     with testing.store(planted.settings, "reader") as reader, reader.transaction(namespaces=("global",)) as session:
         row = session.one("select embedding, indexed_hash from kos.live_memories")
     assert row is not None

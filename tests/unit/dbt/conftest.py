@@ -1,4 +1,4 @@
-"""Dagster 1.13 reads pydantic's old attribute when a resource is made; that warning is theirs to mend."""
+"""The dbt project, parsed once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from pathlib import Path
 import pytest
 
 from kos_assets.assets.dbt_manifest import prepare_manifest
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Before this folder's modules are imported."""
-    config.addinivalue_line("filterwarnings", "ignore:The `__fields__` attribute is deprecated:DeprecationWarning")
 
 
 @pytest.fixture(scope="session")
