@@ -20,6 +20,7 @@ KOS_NAMESPACE = UUID("6f0a3c52-6b0e-5d0c-9a55-0f8b8f6c1d27")
 _NAMESPACE = re.compile(r"^(global|(agent|shared):[A-Za-z0-9._-]+)$")
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9]")
 _LABEL_LIMIT = 250
+_TREE_LIMIT = 4000
 
 
 def memory_id_of_note(note_id: UUID) -> UUID:
@@ -54,5 +55,16 @@ def decode_label(label: str) -> str:
 
 
 def home_tree(home_path: str) -> str:
-    """An ltree for a readable home path such as `projects/Hütte`; the vault's root is `_000000`."""
-    return ".".join(encode_label(part) for part in home_path.split("/")) if home_path else "_000000"
+    """An ltree for a readable home path such as `projects/Hütte`; the vault's root is `_000000`.
+
+    A tree longer than 4,000 characters is cut between labels and ends in a digest: an index holds 8 kB of it.
+    """
+    if not home_path:
+        return "_000000"
+    labels = [encode_label(part) for part in home_path.split("/")]
+    if sum(len(label) + 1 for label in labels) <= _TREE_LIMIT:
+        return ".".join(labels)
+    cut = "__" + uuid5(KOS_NAMESPACE, home_path).hex
+    while sum(len(label) + 1 for label in labels) > _TREE_LIMIT - len(cut):
+        labels.pop()
+    return ".".join([*labels, cut])

@@ -14,7 +14,11 @@ from kos_assets.domain.language import detect
 from kos_assets.domain.vocabulary import MEMORY_TYPES, MemoryType
 from kos_assets.settings import Settings
 from kos_assets.vault.note import ParsedNote
+from kos_assets.vault.problems import Problem
 from kos_assets.vault.scan import FileStat
+
+LONGEST_PATH = 2000
+"""Bytes of a path that the store's indexes are sure to hold (their limit is 2,704 with everything beside it)."""
 
 _RAW_CONFIDENCE = 0.95
 _OUTPUT_CONFIDENCE = 0.7
@@ -39,7 +43,7 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
     )
     provenance = _provenance(note, namespace)
     default_confidence = _RAW_CONFIDENCE if provenance == "raw" else _OUTPUT_CONFIDENCE
-    home = note.home if note.home is not None else note.path.rpartition("/")[0]
+    home = note.home if note.home is not None and home_problem(note) is None else note.path.rpartition("/")[0]
     dated = note.event_at is not None
     row: dict[str, Any] = {
         "note_id": note_id,
@@ -76,6 +80,13 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         json.dumps(hashed, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
     ).hexdigest()
     return row
+
+
+def home_problem(note: ParsedNote) -> Problem | None:
+    """What is wrong with the note's own home; its folder is used instead."""
+    if note.home is None or len(note.home.encode("utf-8", "replace")) <= LONGEST_PATH:
+        return None
+    return Problem("home_too_long", None, f"home is longer than {LONGEST_PATH:,} bytes", "write a shorter path")
 
 
 def note_links(note: ParsedNote, note_id: UUID) -> list[dict[str, Any]]:

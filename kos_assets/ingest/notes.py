@@ -6,6 +6,7 @@ and kept by the next one.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kos_assets.errors import VaultError
-from kos_assets.ingest.note_rows import note_links, note_row
+from kos_assets.ingest.note_rows import LONGEST_PATH, home_problem, note_links, note_row
 from kos_assets.ingest.reports import NotesReport, Progress
 from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
@@ -76,7 +77,7 @@ def sync_notes(
 
 
 def _look(store: Store, settings: Settings, root: Path, progress: Progress | None) -> _Scan:
-    found, unreadable = walk(root)
+    found, unreadable = _without_long_paths(*walk(root))
     adoption = sidecar.read_adoption(root)
     ids, problems = sidecar.read_ids(root)
     if problems:
@@ -97,6 +98,16 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
         if progress and (number % 100 == 0 or number == len(candidates)):
             progress("notes", number, len(candidates))
     return scan
+
+
+def _without_long_paths(
+    found: Sequence[FileStat], unreadable: Sequence[Unreadable]
+) -> tuple[list[FileStat], list[Unreadable]]:
+    """Paths that the store's indexes cannot hold, set aside: one such file must not block the rest (V4)."""
+    long = {stat.path for stat in found if len(stat.path.encode()) > LONGEST_PATH}
+    reason, fix = f"the path is longer than {LONGEST_PATH:,} bytes", "move it higher up, or shorten its folders"
+    blocked = [Unreadable(path, "path_too_long", reason, fix) for path in sorted(long)]
+    return [stat for stat in found if stat.path not in long], [*unreadable, *blocked]
 
 
 def _check_vault(row: Row | None, adoption: sidecar.Adoption | None, root: Path) -> None:
@@ -224,7 +235,8 @@ def _write(
         namespace, wish = resolve_namespace(
             path, note.kos_namespace, settings.namespace_folders, settings.default_namespace
         )
-        entries += [_problem_entry(path, namespace, problem) for problem in (*note.problems, *([wish] if wish else []))]
+        found = (*note.problems, wish, home_problem(note))
+        entries += [_problem_entry(path, namespace, problem) for problem in found if problem is not None]
         is_stamped = isinstance(stamp, Stamped) or note.kos_id == item.note_id
         facts = _file_facts(item.note_id, stamp, scan.stats[path], note.file_hash, stamped=is_stamped)
         same = path in scan.touched and row is not None and row["note_id"] == item.note_id
@@ -303,7 +315,7 @@ def _quarantine(
     """
     blocked = [
         {
-            "path": item.path,
+            "path": _shown(item.path),
             "code": item.code,
             "line": 0,
             "severity": "blocked",
@@ -315,13 +327,20 @@ def _quarantine(
     ]
     held = {_entry_key(row): row for row in store_notes.quarantined(session)}
     was_blocked = {row["path"] for row in held.values() if row["severity"] == "blocked"}
-    seen = {*scan.parsed, *gone, *(item.path for item in scan.unreadable), *(was_blocked - set(scan.stats))}
+    seen = {*scan.parsed, *gone, *(str(entry["path"]) for entry in blocked), *(was_blocked - set(scan.stats))}
     wanted = {_entry_key(entry): entry for entry in [*blocked, *entries]}
     released = {key[0] for key in held if key[0] in seen and key not in wanted}
     fresh = [entry for key, entry in wanted.items() if key[0] in released or held.get(key) != entry]
     if released or fresh:
         store_notes.quarantine(session, sorted(released), fresh)
     return len({entry["path"] for entry in blocked})
+
+
+def _shown(path: str) -> str:
+    """The path, or its beginning with a digest where an index could not hold it."""
+    if len(path.encode()) <= LONGEST_PATH:
+        return path
+    return f"{path[:400]}… {hashlib.sha256(path.encode()).hexdigest()[:12]}"
 
 
 def _entry_key(entry: Mapping[str, Any]) -> tuple[str, str, int]:

@@ -39,6 +39,7 @@ from kos_assets.store.database import Store, parse_dsn, role_dsn
 from kos_assets.store.migrate import check_current
 
 SHUTDOWN_S = 5
+_POOL_WAIT_S = 3.0  # a caller learns within seconds that the database is down
 DESCRIPTION = """\
 Search a Markdown vault that has become memories in Postgres, and read what was found.
 
@@ -155,7 +156,7 @@ def open_recall(settings: Settings) -> Iterator[Recall]:
     limits = Limits()
     routed = embedder(load_routing(settings.inference_file))
     pool_size = limits.workers + 1  # one for the writer of traces
-    with Store(_with_statement_timeout(dsn, limits.timeout_s), pool_size=pool_size) as store:
+    with Store(_with_statement_timeout(dsn, limits.timeout_s), pool_size=pool_size, wait_s=_POOL_WAIT_S) as store:
         recall = Recall(store, routed)
         try:
             yield recall

@@ -79,7 +79,8 @@ def _configure(connection: psycopg.Connection[Row]) -> None:
 class Store:
     """A pool of connections as one role. Cheap to make; connects on first use; safe to share between threads."""
 
-    def __init__(self, dsn: str, *, pool_size: int = 4) -> None:
+    def __init__(self, dsn: str, *, pool_size: int = 4, wait_s: float = _CONNECT_TIMEOUT_S) -> None:
+        """`wait_s`: seconds to wait for a connection before the database counts as not answering."""
         self._dsn = dsn
         self._pool = ConnectionPool(
             dsn,
@@ -88,7 +89,7 @@ class Store:
             kwargs={"row_factory": dict_row, "connect_timeout": _CONNECT_TIMEOUT_S, "application_name": "kos"},
             configure=_configure,
             check=ConnectionPool.check_connection,
-            timeout=_CONNECT_TIMEOUT_S,
+            timeout=wait_s,
             open=False,
             name="kos",
         )
@@ -165,6 +166,11 @@ def _mapped_errors() -> Iterator[None]:
     except psycopg.errors.UndefinedTable as error:
         raise StoreError(
             "The database has no Knowledge OS schema.", why=str(error).strip().split("\n")[0], fix="Run `kos migrate`."
+        ) from error
+    except psycopg.Error as error:  # the primary message names constraints and types, never a row's values
+        raise StoreError(
+            f"The database refused a statement ({error.sqlstate or type(error).__name__}).",
+            why=error.diag.message_primary or str(error).strip().split("\n")[0],
         ) from error
 
 

@@ -221,6 +221,7 @@ revoke all on function
 kos.corpus_size(), kos.corpus_languages(), kos.term_weights(text[], integer[]),
 kos.filtered_memories(text[], text, timestamptz, timestamptz, timestamptz, integer),
 kos.lexical_arm(text[], integer[], integer), kos.lexical_scores(text[], integer[], uuid[]),
+kos.posting_scores(bigint, text[], float8[], float8),
 kos.dense_arm(smallint, halfvec, integer, uuid[]),
 kos.search_candidates(text[], integer[], smallint, halfvec, integer, text[], text, timestamptz, timestamptz, timestamptz),
 kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)

@@ -163,8 +163,9 @@ def test_one_bad_file_never_blocks_the_others(place: Any) -> None:
         "latin1.md": "Grüße\n".encode("latin-1"),
         "utf16.md": "Text in sixteen bits.\n".encode("utf-16"),
         "home.md": f"---\nhome: '{'/'.join(_noise(number, 300) for number in range(90))}'\n---\nText.\n",
+        "-" * 30 + "/" + "/".join(["-" * 30] * 50) + "/dashes.md": "Labels that grow sevenfold.\n",
         "home-odd.md": "---\nhome: '/../a//b/'\n---\nText.\n",
-        "word.md": "x" * 300_000 + "\n",
+        "word.md": _noise(1, 300_000) + "\n",
         "lines.md": "word\n" * 100_000,
         "author.md": f"---\nauthor: {'y' * 9000}\ntitle: {'z' * 9000}\naliases: [{'w' * 9000}]\n---\nText.\n",
         "deep.md": "> " * 5000 + "deep\n",
@@ -189,12 +190,15 @@ def test_one_bad_file_never_blocks_the_others(place: Any) -> None:
         "select count(*) filter (where deleted_at is null), count(*) filter (where deleted_reason = 'folded')"
         " from kos.memories"
     )
-    assert live + folded == report.notes.files == len(hostile) + 2
-    assert report.notes.blocked == 0
-    assert {"nul.md", "latin1.md", "utf16.md", "confidence.md"} <= set(_quarantine(place))
+    assert live + folded == report.notes.files == len(hostile)
+    assert report.notes.blocked == 2, "paths longer than the index can hold"
+    assert sorted(_quarantine(place).values()).count("path_too_long") == 2
+    assert {"home.md", "nul.md", "latin1.md", "utf16.md", "confidence.md"} <= set(_quarantine(place))
     assert place.rows("select count(*) from kos.chunks")[0][0] >= live
     assert place.embedder.calls
+    listed = place.rows("select path, first_seen_at from kos.quarantine order by 1")
     assert place.ingest().notes.read == 0
+    assert place.rows("select path, first_seen_at from kos.quarantine order by 1") == listed
 
 
 def test_a_damaged_id_file_is_refused(place: Any) -> None:

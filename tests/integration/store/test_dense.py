@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from kos_assets import testing
+from kos_assets.errors import StoreError
 from kos_assets.store import embeddings, search
 from kos_assets.store.database import Session, Store
 from kos_assets.store.search import DenseQuery, Filters
@@ -127,7 +128,7 @@ def test_as_of_hides_what_was_not_there_yet(desk: Any, reader: Store) -> None:
 
 
 def _refused(store: Store, query: DenseQuery) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue), store.transaction(namespaces=("global",)) as session:
+    with pytest.raises(StoreError, match="22023"), store.transaction(namespaces=("global",)) as session:
         search.dense(session, query, 5)
 
 
@@ -141,7 +142,7 @@ def test_models_never_mix(desk: Any, reader: Store) -> None:
     _refused(reader, DenseQuery(building, [1.0] * 4))
     _refused(reader, DenseQuery(building, [1.0] * 8))
     _refused(reader, DenseQuery(99, [1.0] * 8))
-    with pytest.raises(psycopg.errors.InvalidParameterValue), reader.transaction(namespaces=("global",)) as session:
+    with pytest.raises(StoreError, match="22023"), reader.transaction(namespaces=("global",)) as session:
         search.candidates(
             session, terms=(), dense=DenseQuery(building, [1.0] * 4), filters=Filters(types=("semantic",)), limit=5
         )
@@ -153,7 +154,7 @@ def test_a_vector_of_other_dimensions_is_refused(desk: Any) -> None:
     """S9: the partition of a model holds vectors of its dimensions only, live or not."""
     key = desk.model("one", 8)
     memory = desk.memory()
-    with pytest.raises(psycopg.Error), desk.writer.transaction(pipeline=True) as session:
+    with pytest.raises(StoreError), desk.writer.transaction(pipeline=True) as session:
         embeddings.insert(session, key, [(memory, -1, f"e{memory}", [1.0] * 4)])
     with pytest.raises(psycopg.errors.CheckViolation):
         desk.owner(
@@ -161,7 +162,7 @@ def test_a_vector_of_other_dimensions_is_refused(desk: Any) -> None:
             "values (%s, %s, -1, 'global', false, 'x', '[1,2]')",
             key, memory,
         )  # fmt: skip
-    with pytest.raises(psycopg.errors.InvalidParameterValue), desk.writer.transaction(pipeline=True) as session:
+    with pytest.raises(StoreError, match="22023"), desk.writer.transaction(pipeline=True) as session:
         embeddings.register(session, model_id="one", dimensions=4, recipe={})
 
 
@@ -222,7 +223,7 @@ def test_a_model_that_is_not_registered_takes_nothing_away(desk: Any, reader: St
     old = desk.model("old", 8)
     desk.memory(vector=[1.0] * 8)
     for key in (99, 0):
-        with pytest.raises(psycopg.errors.InvalidParameterValue), desk.writer.transaction(pipeline=True) as session:
+        with pytest.raises(StoreError, match="22023"), desk.writer.transaction(pipeline=True) as session:
             embeddings.activate(session, key)
     with desk.writer.transaction(pipeline=True) as session:
         embeddings.activate(session, old)  # the active one again: nothing changes
