@@ -22,22 +22,32 @@ class Named:
     aliases: tuple[str, ...]
 
 
-def _key(name: str) -> str:
-    name = name.strip().casefold()
+def _spelled(name: str) -> str:
+    name = name.strip()
     for extension in _EXTENSIONS:
-        name = name.removesuffix(extension)
+        if name.casefold().endswith(extension):
+            return name[: -len(extension)]
     return name
 
 
+def _key(name: str) -> str:
+    return _spelled(name).casefold()
+
+
 class LinkIndex:
-    """Resolves link targets as Obsidian does: path, then name (shortest path first), then alias or title."""
+    """Resolves link targets as Obsidian does: path, then name (shortest path first), then alias or title.
+
+    Case does not matter, unless two notes differ in nothing else. The order of `notes` never matters.
+    """
 
     def __init__(self, notes: Iterable[Named]) -> None:
+        self._exact: dict[str, UUID] = {}
         self._paths: dict[str, UUID] = {}
         names: defaultdict[str, list[tuple[int, str, UUID]]] = defaultdict(list)
         aliases: defaultdict[str, list[tuple[int, str, UUID]]] = defaultdict(list)
-        for note in notes:
+        for note in sorted(notes, key=lambda note: note.path):
             path = _key(note.path)
+            self._exact.setdefault(_spelled(note.path), note.note_id)
             order = (len(note.path), note.path, note.note_id)
             self._paths.setdefault(path, note.note_id)
             names[path.rpartition("/")[2]].append(order)
@@ -50,19 +60,24 @@ class LinkIndex:
         """The note that a link in `source_path` leads to, or None (dangling, external, or an attachment)."""
         folder = posixpath.dirname(source_path)
         if not target.strip():
-            return self._paths.get(_key(source_path))
+            return self._at(source_path)
         for form in dict.fromkeys((target, unquote(target))):
             found = self._resolve_form(form.strip(), folder)
             if found is not None:
                 return found
         return None
 
+    def _at(self, path: str) -> UUID | None:
+        return self._exact.get(_spelled(path)) or self._paths.get(_key(path))
+
     def _resolve_form(self, target: str, folder: str) -> UUID | None:
-        relative = _key(posixpath.normpath(posixpath.join(folder, target)))
-        absolute = _key(posixpath.normpath(target.lstrip("/"))) if target.strip("/") else ""
-        for path in (absolute, relative) if not target.startswith(".") else (relative,):
-            if path in self._paths:
-                return self._paths[path]
+        relative = posixpath.normpath(posixpath.join(folder, target))
+        written = posixpath.normpath(target.lstrip("/")) if target.strip("/") else ""
+        for path in (written, relative) if not target.startswith(".") else (relative,):
+            found = self._at(path)
+            if found is not None:
+                return found
+        absolute = _key(written)
         name = absolute.rpartition("/")[2]
         candidates: Sequence[tuple[int, str, UUID]] = self._names.get(name, ())
         if "/" in absolute:

@@ -28,7 +28,6 @@ class Candidate:
     """
 
     memory_id: UUID
-    chunk_id: int | None
     bm25: float | None
     cosine: float | None
     matched: int

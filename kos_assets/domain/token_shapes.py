@@ -151,7 +151,7 @@ def _run_shape(run: str) -> Shape:
 
 def _merge(shapes: Iterator[Shape] | list[Shape], *literals: str) -> Shape:
     words: dict[str, None] = {}
-    terms: dict[str, None] = dict.fromkeys(literals)
+    terms: dict[str, None] = dict.fromkeys(literal for literal in literals if literal)
     for part in shapes:
         words.update(dict.fromkeys(part.words))
         terms.update(dict.fromkeys(part.literals))

@@ -7,12 +7,12 @@ reach pauses its lane; the texts stay pending and are searched by their words me
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
 from kos_assets.domain.indexing import chunk_text, memory_text
-from kos_assets.errors import ProviderUnavailableError
+from kos_assets.errors import ItemError, ProviderUnavailableError
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.reports import EmbeddingsReport, Progress
 from kos_assets.settings import Settings
@@ -56,9 +56,10 @@ def sync_embeddings(
         pending=_pending(store),
         embedded=counts.embedded,
         reused=counts.reused,
+        refused=len(counts.refused),
         similar_pairs=similar,
         seconds=round(time.monotonic() - started, 3),
-        reason=counts.reason,
+        reason=counts.reason or next(iter(counts.refused.values()), ""),
     )
 
 
@@ -80,6 +81,12 @@ def reembed(
                 why=counts.reason,
                 fix="Run `kos reembed` again; it goes on where it stopped.",
             )
+        if counts.refused:
+            raise ItemError(
+                f"The model refuses {len(counts.refused)} text(s); search keeps the old one.",
+                why=next(iter(counts.refused.values())),
+                fix="Route `embed` to a model with a longer window, or shorten those notes.",
+            )
         with store.transaction(pipeline=True) as session:
             embeddings.activate(session, key)
             embeddings.unlink_all(session)
@@ -98,6 +105,7 @@ class _Counts:
         self.embedded = 0
         self.reused = 0
         self.reason = ""
+        self.refused: dict[str, str] = {}  # embed_hash -> what the provider said of that one text
 
 
 def _register(store: Store, embedder: Embedder, *, activate: bool) -> int:
@@ -130,27 +138,47 @@ def _embed_all(store: Store, embedder: Embedder, key: int, progress: Progress | 
     done = 0
     while total:
         with store.transaction(pipeline=True) as session:
-            rows = embeddings.pending(session, key, _BATCH)
+            rows = embeddings.pending(session, key, _BATCH + len(counts.refused))
+            rows = [row for row in rows if row["embed_hash"] not in counts.refused]
             if not rows:
                 break
             known = embeddings.by_hash(session, key, sorted({row["embed_hash"] for row in rows}))
         texts = {row["embed_hash"]: _text(row) for row in rows if row["embed_hash"] not in known}
         try:
-            fresh: Sequence[embeddings.Vector] = list(embedder.embed_documents(list(texts.values()))) if texts else []
+            fresh = _embed(embedder, texts, counts)
         except ProviderUnavailableError as error:
             counts.reason = _pause(store, embedder.identity.provider, error)
             break
-        vectors = {**known, **dict(zip(texts, fresh, strict=True))}
+        vectors = {**known, **fresh}
+        ready = [_stored(row, vectors) for row in rows if row["embed_hash"] in vectors]
         with store.transaction(pipeline=True) as session:
-            embeddings.insert(session, key, [_stored(row, vectors) for row in rows])
-            if texts:
+            embeddings.insert(session, key, ready)
+            if fresh:
                 lanes.reopen(session, embedder.identity.provider)
-        counts.embedded += len(texts)
-        counts.reused += len(rows) - len(texts)
+        counts.embedded += len(fresh)
+        counts.reused += len(ready) - len(fresh)
         done += len(rows)
         if progress:
             progress("embeddings", done, max(total, done))
     return counts
+
+
+def _embed(embedder: Embedder, texts: Mapping[str, str], counts: _Counts) -> dict[str, embeddings.Vector]:
+    """Vectors by hash. A text that the provider refuses stays pending and stops no other one (promise 4)."""
+    if not texts:
+        return {}
+    try:
+        return dict(zip(texts, embedder.embed_documents(list(texts.values())), strict=True))
+    except ItemError as error:
+        if len(texts) == 1:
+            counts.refused[next(iter(texts))] = str(error).split("\n", 1)[0]
+            return {}
+    halves = list(texts.items())
+    middle = len(halves) // 2
+    return {
+        **_embed(embedder, dict(halves[:middle]), counts),
+        **_embed(embedder, dict(halves[middle:]), counts),
+    }
 
 
 def _text(row: Row) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from kos_assets.domain.classify import classify
+from kos_assets.domain.classify import Classification, classify
 from kos_assets.domain.language import detect
 from kos_assets.domain.vocabulary import MEMORY_TYPES, MemoryType
 from kos_assets.settings import Settings
@@ -20,6 +20,9 @@ from kos_assets.vault.scan import FileStat
 LONGEST_PATH = 2000
 """Bytes of a path that the store's indexes are sure to hold (their limit is 2,704 with everything beside it)."""
 
+NOTE_RECIPE = 1
+"""Raise it with any change of what the same file gives: the next scan reads the whole vault anew."""
+
 _RAW_CONFIDENCE = 0.95
 _OUTPUT_CONFIDENCE = 0.7
 _PROVENANCES = {"raw", "derived", "output"}
@@ -27,23 +30,18 @@ _LANGUAGE_SAMPLE = 4000
 _UNHASHED = {"size_bytes", "mtime_ns", "file_hash", "stamped", "row_hash"}
 
 
+def recipe(settings: Settings) -> str:
+    """A digest of all that a row is made from beside the file: another one means that every file is to be read anew."""
+    folders = sorted(settings.namespace_folders.items())
+    made_from = [NOTE_RECIPE, settings.source, settings.time_zone, settings.default_namespace, folders]
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+
+
 def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, settings: Settings) -> dict[str, Any]:
     """Every column of kos.notes but the file's facts. `row_hash` covers all that a memory is made from."""
-    explicit = note.memory_type if note.memory_type in MEMORY_TYPES else None
-    if explicit == "working" and note.expires_at is None:
-        explicit = None  # S3: scratch without an end is kept as an ordinary note
-    kind = note.properties.get("kind")
-    chosen = classify(
-        explicit=_memory_type(explicit),
-        path=note.path,
-        title=note.title,
-        kind=kind if isinstance(kind, str) else None,
-        content=note.content,
-        headings=[heading.text for heading in note.headings],
-    )
+    chosen = _classified(note)
     provenance = _provenance(note, namespace)
     default_confidence = _RAW_CONFIDENCE if provenance == "raw" else _OUTPUT_CONFIDENCE
-    home = note.home if note.home is not None and home_problem(note) is None else note.path.rpartition("/")[0]
     dated = note.event_at is not None
     row: dict[str, Any] = {
         "note_id": note_id,
@@ -59,7 +57,7 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "provenance": provenance,
         "confidence": default_confidence if note.confidence is None else note.confidence,
         "author": _author(note),
-        "home_path": home.strip("/"),
+        "home_path": _home(note),
         "lang": detect(f"{note.title}\n{note.content[:_LANGUAGE_SAMPLE]}"),
         "event_at": note.event_at if dated else datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC),
         "event_zone": note.event_zone if dated else settings.time_zone,
@@ -67,12 +65,10 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "source_updated_at": note.updated_at or note.created_at,
         "verified_at": note.verified_at,
         "expires_at": note.expires_at,
-        "properties": {
-            name: value for name, value in note.properties.items() if name != "kos_id"
-        },  # the stamp, not theirs
+        "properties": {name: value for name, value in note.properties.items() if name != "kos_id"},
         "structure": _structure(note),
         "content_hash": note.content_hash,
-        "body_hash": note.body_hash,
+        "body_hash": _fold_key(note),
     }
     row = _storable(row)
     hashed = {key: value for key, value in row.items() if key not in _UNHASHED}
@@ -80,6 +76,34 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         json.dumps(hashed, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
     ).hexdigest()
     return row
+
+
+def _classified(note: ParsedNote) -> Classification:
+    explicit = note.memory_type if note.memory_type in MEMORY_TYPES else None
+    if explicit == "working" and note.expires_at is None:
+        explicit = None  # S3: scratch without an end is kept as an ordinary note
+    kind = note.properties.get("kind")
+    return classify(
+        explicit=_memory_type(explicit),
+        path=note.path,
+        title=note.title,
+        kind=kind if isinstance(kind, str) else None,
+        content=note.content,
+        headings=[heading.text for heading in note.headings],
+    )
+
+
+def _fold_key(note: ParsedNote) -> str | None:
+    """What equal copies share (G6). One that ends may only stand for copies that end with it: else the others would be
+    lost with it."""
+    if note.body_hash is None or note.expires_at is None:
+        return note.body_hash
+    return hashlib.sha256(f"{note.body_hash} until {note.expires_at.isoformat()}".encode()).hexdigest()
+
+
+def _home(note: ParsedNote) -> str:
+    own = note.home if home_problem(note) is None else None
+    return (note.path.rpartition("/")[0] if own is None else own).strip("/")
 
 
 def home_problem(note: ParsedNote) -> Problem | None:

@@ -6,17 +6,17 @@ and kept by the next one.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from kos_assets.errors import VaultError
-from kos_assets.ingest.note_rows import LONGEST_PATH, home_problem, note_links, note_row
+from kos_assets.ingest.note_rows import LONGEST_PATH, home_problem, note_links, note_row, recipe
+from kos_assets.ingest.quarantine import problem_entry, update_quarantine
 from kos_assets.ingest.reports import NotesReport, Progress
 from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
@@ -24,7 +24,7 @@ from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import git, identity, sidecar
 from kos_assets.vault.namespaces import resolve_namespace
 from kos_assets.vault.note import ParsedNote, parse_note
-from kos_assets.vault.problems import Problem, Unreadable
+from kos_assets.vault.problems import Unreadable
 from kos_assets.vault.scan import FileStat, hidden_by, read, walk
 from kos_assets.vault.stamp import Stamped, Waiting, write_stamp
 
@@ -56,8 +56,8 @@ def sync_notes(
 ) -> NotesReport:
     """Bring kos.notes to what the vault's files say. Raises VaultError when the vault as a whole cannot be trusted.
 
-    An unchanged vault costs one stat per file and writes nothing (V5). A file that cannot be read keeps the note that
-    it gave before and is listed in quarantine (V1, V4).
+    An unchanged vault costs one stat per file and writes nothing (V5); under other settings it is all read anew (V9).
+    A file that cannot be read keeps the note that it gave before and is listed in quarantine (V1, V4).
     """
     started = time.monotonic()
     at = now or datetime.now(UTC)
@@ -87,14 +87,18 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
             fix=f"Restore {sidecar.IDS_PATH} in the vault from git or a backup, or delete the damaged lines.",
         )
     with store.transaction(pipeline=True) as session:
-        _check_vault(store_notes.installation(session), adoption, root)
+        installation = store_notes.installation(session)
+        _check_vault(installation, adoption, root)
         known = {row["path"]: row for row in store_notes.known(session, settings.source)}
         blocked = {row["path"] for row in store_notes.quarantined(session) if row["severity"] == "blocked"}
     stats = {stat.path: stat for stat in found}
     scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, set())
-    candidates = [stat for stat in found if stat.path in blocked or _differs(known.get(stat.path), stat)]
+    anew = installation is not None and installation["notes_recipe"] != recipe(settings)
+    candidates = [stat for stat in found if anew or stat.path in blocked or _differs(known.get(stat.path), stat)]
     for number, stat in enumerate(candidates, start=1):
         _read(scan, stat, settings)
+        if anew:
+            scan.touched.discard(stat.path)
         if progress and (number % 100 == 0 or number == len(candidates)):
             progress("notes", number, len(candidates))
     return scan
@@ -215,6 +219,45 @@ def _read_stamped(scan: _Scan, stamps: Mapping[str, Stamped | Waiting], settings
                 scan.touched.discard(path)
 
 
+@dataclass
+class _Changes:
+    """What one scan has to write: whole notes with their links, facts of files alone, problems."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    touched: list[dict[str, object]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _changes(
+    scan: _Scan,
+    settings: Settings,
+    assignments: Mapping[str, identity.Assignment],
+    stamps: Mapping[str, Stamped | Waiting],
+) -> _Changes:
+    found = _Changes()
+    for path, item in assignments.items():
+        note, row, stamp, stat = scan.parsed.get(path), scan.known.get(path), stamps.get(path), scan.stats[path]
+        if note is None:
+            if isinstance(stamp, Stamped) and row is not None:
+                found.touched.append(_file_facts(item.note_id, stamp, stat, row["file_hash"], stamped=True))
+            continue
+        namespace, wish = resolve_namespace(
+            path, note.kos_namespace, settings.namespace_folders, settings.default_namespace
+        )
+        problems = (*note.problems, wish, home_problem(note))
+        found.problems += [problem_entry(path, namespace, problem) for problem in problems if problem is not None]
+        is_stamped = isinstance(stamp, Stamped) or note.kos_id == item.note_id
+        facts = _file_facts(item.note_id, stamp, stat, note.file_hash, stamped=is_stamped)
+        same = path in scan.touched and row is not None and row["note_id"] == item.note_id
+        if same and note.event_at is not None:  # an undated note's date is the file's time, which has moved
+            found.touched.append(facts)
+            continue
+        found.rows.append({**note_row(note, item.note_id, namespace, _standing(stat, stamp), settings), **facts})
+        found.links += note_links(note, item.note_id)
+    return found
+
+
 def _write(
     session: Session,
     scan: _Scan,
@@ -224,35 +267,22 @@ def _write(
     stamps: Mapping[str, Stamped | Waiting],
     gone: Sequence[str],
 ) -> NotesReport:
-    rows, touched, links, entries = [], [], [], []
-    for path, item in assignments.items():
-        note, row = scan.parsed.get(path), scan.known.get(path)
-        stamp = stamps.get(path)
-        if note is None:
-            if isinstance(stamp, Stamped) and row is not None:
-                touched.append(_file_facts(item.note_id, stamp, scan.stats[path], row["file_hash"], stamped=True))
-            continue
-        namespace, wish = resolve_namespace(
-            path, note.kos_namespace, settings.namespace_folders, settings.default_namespace
-        )
-        found = (*note.problems, wish, home_problem(note))
-        entries += [_problem_entry(path, namespace, problem) for problem in found if problem is not None]
-        is_stamped = isinstance(stamp, Stamped) or note.kos_id == item.note_id
-        facts = _file_facts(item.note_id, stamp, scan.stats[path], note.file_hash, stamped=is_stamped)
-        same = path in scan.touched and row is not None and row["note_id"] == item.note_id
-        if same and note.event_at is not None:  # an undated note's date is the file's time, which has moved
-            touched.append(facts)
-            continue
-        rows.append({**note_row(note, item.note_id, namespace, _standing(scan.stats[path], stamp), settings), **facts})
-        links += note_links(note, item.note_id)
-    deleted = _deleted(scan, assignments, gone)
+    changes = _changes(scan, settings, assignments, stamps)
+    rows, deleted = changes.rows, _deleted(scan, assignments, gone)
     store_notes.upsert(session, rows)
     if rows:
-        store_notes.replace_links(session, [row["note_id"] for row in rows], links)
-    store_notes.touch(session, touched)
+        store_notes.replace_links(session, [row["note_id"] for row in rows], changes.links)
+    store_notes.touch(session, changes.touched)
     store_notes.mark_deleted(session, deleted)
-    blocked = _quarantine(session, scan, settings, entries, gone)
-    _record_vault(session, scan)
+    blocked = update_quarantine(
+        session,
+        scan.unreadable,
+        changes.problems,
+        looked_at={*scan.parsed, *gone},
+        standing=scan.stats,
+        namespace=settings.default_namespace,
+    )
+    _record(session, scan, settings)
     paths_before = {row["note_id"]: path for path, row in scan.known.items()}
     new = [row for row in rows if row["note_id"] not in paths_before]
     moved = [row for row in rows if paths_before.get(row["note_id"], row["path"]) != row["path"]]
@@ -266,7 +296,7 @@ def _write(
         stamped=sum(1 for result in stamps.values() if isinstance(result, Stamped) and result.written),
         waiting=sum(1 for result in stamps.values() if isinstance(result, Waiting)),
         blocked=blocked,
-        problems=len(entries),
+        problems=len(changes.problems),
         changed_ids=tuple(str(row["note_id"]) for row in rows[:10]),
     )
 
@@ -278,13 +308,14 @@ def _deleted(scan: _Scan, assignments: Mapping[str, identity.Assignment], gone: 
     return [row["note_id"] for path, row in scan.known.items() if path in paths and row["note_id"] not in standing]
 
 
-def _record_vault(session: Session, scan: _Scan) -> None:
+def _record(session: Session, scan: _Scan, settings: Settings) -> None:
+    """What the store belongs to and how it was read, where that is news (V5)."""
     before = store_notes.installation(session)
-    if before is not None and scan.adoption is None:
-        return
     now = (scan.adoption.vault_id if scan.adoption else None, str(scan.root.resolve()))
-    if before is None or (before["vault_id"], before["vault_root"]) != now:
+    if before is None or (scan.adoption is not None and (before["vault_id"], before["vault_root"]) != now):
         store_notes.adopt(session, *now)
+    if before is None or before["notes_recipe"] != recipe(settings):
+        store_notes.set_notes_recipe(session, recipe(settings))
 
 
 def _standing(stat: FileStat, stamp: Stamped | Waiting | None) -> FileStat:
@@ -303,59 +334,6 @@ def _file_facts(
         "mtime_ns": now.mtime_ns,
         "file_hash": stamp.file_hash if isinstance(stamp, Stamped) else file_hash,
         "stamped": stamped,
-    }
-
-
-def _quarantine(
-    session: Session, scan: _Scan, settings: Settings, entries: list[dict[str, object]], gone: Sequence[str]
-) -> int:
-    """Bring what is held against every path that was looked at up to date; the number of blocked paths.
-
-    What is held already is not written again (V5), so it keeps the time when it was first seen.
-    """
-    blocked = [
-        {
-            "path": _shown(item.path),
-            "code": item.code,
-            "line": 0,
-            "severity": "blocked",
-            "namespace": settings.default_namespace,
-            "reason": item.reason,
-            "fix": item.fix,
-        }
-        for item in scan.unreadable
-    ]
-    held = {_entry_key(row): row for row in store_notes.quarantined(session)}
-    was_blocked = {row["path"] for row in held.values() if row["severity"] == "blocked"}
-    seen = {*scan.parsed, *gone, *(str(entry["path"]) for entry in blocked), *(was_blocked - set(scan.stats))}
-    wanted = {_entry_key(entry): entry for entry in [*blocked, *entries]}
-    released = {key[0] for key in held if key[0] in seen and key not in wanted}
-    fresh = [entry for key, entry in wanted.items() if key[0] in released or held.get(key) != entry]
-    if released or fresh:
-        store_notes.quarantine(session, sorted(released), fresh)
-    return len({entry["path"] for entry in blocked})
-
-
-def _shown(path: str) -> str:
-    """The path, or its beginning with a digest where an index could not hold it."""
-    if len(path.encode()) <= LONGEST_PATH:
-        return path
-    return f"{path[:400]}… {hashlib.sha256(path.encode()).hexdigest()[:12]}"
-
-
-def _entry_key(entry: Mapping[str, Any]) -> tuple[str, str, int]:
-    return entry["path"], entry["code"], entry["line"]
-
-
-def _problem_entry(path: str, namespace: str, problem: Problem) -> dict[str, object]:
-    return {
-        "path": path,
-        "code": problem.code,
-        "line": problem.line or 0,
-        "severity": "problem",
-        "namespace": namespace,
-        "reason": problem.reason,
-        "fix": problem.fix,
     }
 
 

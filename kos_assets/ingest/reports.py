@@ -87,6 +87,7 @@ class EmbeddingsReport(_Figures):
     pending: int = 0
     embedded: int = 0
     reused: int = 0
+    refused: int = 0
     similar_pairs: int = 0
     seconds: float = 0.0
     reason: str = ""

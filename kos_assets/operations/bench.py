@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from kos_assets.hygiene.statistics import fold_statistics
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.memories import sync_memories
@@ -155,6 +156,8 @@ def search_figures(
     with Store(role_dsn(settings, "owner")) as owner:
         began = time.perf_counter()
         bench_corpus.load_generated(owner, key, vocabulary, memories=memories, chunks=chunks)
+        with Store(role_dsn(settings, "writer")) as writer:
+            fold_statistics(writer)  # as the nightly job does
         bulk.settle(role_dsn(settings, "owner"))
         loaded = time.perf_counter() - began
         with owner.transaction() as session:

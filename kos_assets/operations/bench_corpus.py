@@ -30,7 +30,7 @@ RARE_SHARE = 10_000
 """One generated memory in this many is in the rare namespace (at least three are)."""
 
 _WORDS_PER_CHUNK = 90
-_NOISE = 0.035
+_NOISE = 0.7  # of one standard deviation of the real vectors: neighbours in a cluster have a cosine of about 0.8
 _BATCH = 2000
 _EVENT = "2026-06-01T00:00:00Z"
 
@@ -90,15 +90,17 @@ def home_of(number: int) -> str:
 def vectors(vocabulary: Vocabulary, memories: int, chunks: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
     """(number, ordinal, vector) of every generated vector: real ones plus noise, the same in each run.
 
-    A memory of one chunk has one vector, as in the product.
+    The noise has the covariance of the real ones: noise that is equal in all 384 directions makes islands that no
+    real corpus has. A memory of one chunk has one vector, as in the product.
     """
     import numpy as np
 
     generator = np.random.default_rng(20260601)
     ordinals = (-1,) if chunks == 1 else tuple(range(-1, chunks))
+    centred = (vocabulary.vectors - vocabulary.vectors.mean(axis=0)) / len(vocabulary.vectors) ** 0.5
     for number in range(memories):
         bases = vocabulary.vectors[generator.integers(len(vocabulary.vectors), size=len(ordinals))]
-        noisy = bases + generator.normal(0, _NOISE, bases.shape)
+        noisy = bases + _NOISE * (generator.standard_normal((len(ordinals), len(centred))) @ centred)
         noisy /= np.linalg.norm(noisy, axis=1, keepdims=True)
         yield from ((number, ordinal, vector) for ordinal, vector in zip(ordinals, noisy, strict=True))
 

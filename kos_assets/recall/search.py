@@ -30,7 +30,6 @@ from kos_assets.store.search import DenseQuery, Filters
 MAX_LIMIT = 100
 MAX_QUERY_CHARACTERS = 4000
 MAX_FETCH = 50
-_ARM = 60
 _MOST_LANGUAGES = 4
 _PREVIEW_SOURCE = 400
 
@@ -133,9 +132,10 @@ class Recall:
             thresholds, calibrated = self._thresholds(session)
             found = self._ranked(session, query, dense) if query.text.strip() else _chosen_by_filters(session, query)
             page = found.ranked[: query.limit]
-            _complete_previews(session, [found.rows[item.candidate.memory_id] for item in page])
-            similar = store_search.similar_pairs(session, [item.candidate.memory_id for item in page])
-        hits = tuple(_hit(item, found.rows[item.candidate.memory_id], similar) for item in page)
+            rows = store_search.lines(session, [item.candidate.memory_id for item in page])
+            _complete_previews(session, list(rows.values()))
+            similar = store_search.similar_pairs(session, list(rows))
+        hits = tuple(_hit(item, rows[item.candidate.memory_id], similar) for item in page)
         level = _level(query, found, thresholds)
         answer = Answer(
             query=query.text,
@@ -223,21 +223,15 @@ class Recall:
         spoken = store_search.languages(session)[:_MOST_LANGUAGES]
         words = query_terms(query.text, list(dict.fromkeys([own, *spoken])))
         terms = [(term, number) for number, word in enumerate(words, start=1) for term in word.alternatives]
-        depth = max(_ARM, 2 * query.limit)
-        while True:
-            found = store_search.candidates(session, terms=terms, dense=dense, filters=query.filters, limit=depth)
-            if len(found) >= query.limit or depth >= 32 * query.limit:
-                break
-            depth *= 4  # several chunks of few memories filled the arms: look further until the page is full
-        rows = store_search.lines(session, [row["memory_id"] for row in found])
+        rows = store_search.candidates(session, terms=terms, dense=dense, filters=query.filters, limit=query.limit)
         standings = {
-            memory_id: Standing(row["provenance"], row["confidence"], row["importance"])
-            for memory_id, row in rows.items()
+            row["memory_id"]: Standing(row.pop("provenance"), row.pop("confidence"), row.pop("importance"))
+            for row in rows
         }
         shipped = WORDS_WEIGHT if speaks else FOREIGN_WORDS_WEIGHT
         weight = shipped if self._words_weight is None else self._words_weight
-        ranked = fuse([Candidate(**row) for row in found], standings, words_weight=weight)
-        return _Found(ranked, rows, len(words), model_speaks=speaks)
+        ranked = fuse([Candidate(**row) for row in rows], standings, words_weight=weight)
+        return _Found(ranked, len(words), model_speaks=speaks)
 
     def _trace(self, query: Query, answer: Answer, latency_ms: float) -> dict[str, Any]:
         filters = {name: value for name, value in query.filters.values().items() if value is not None}
@@ -295,10 +289,9 @@ def _check_scope(namespaces: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Found:
-    """Ranked candidates, their rows, how many words of the query count, and whether the model speaks its language."""
+    """Ranked candidates, how many words of the query count, and whether the model speaks its language."""
 
     ranked: list[Ranked]
-    rows: dict[UUID, Row]
     words: int
     model_speaks: bool = True
 
@@ -310,13 +303,11 @@ class _Found:
 
 def _chosen_by_filters(session: Session, query: Query) -> _Found:
     memory_ids = store_search.filtered(session, query.filters, query.limit)
-    rows = store_search.lines(session, memory_ids)
     ranked = [
-        Ranked(Candidate(memory_id, None, None, None, 0, 0.0, by_words=False, by_meaning=False), 1.0, 1.0)
+        Ranked(Candidate(memory_id, None, None, 0, 0.0, by_words=False, by_meaning=False), 1.0, 1.0)
         for memory_id in memory_ids
-        if memory_id in rows
     ]
-    return _Found(ranked, rows, 0)
+    return _Found(ranked, 0)
 
 
 def _complete_previews(session: Session, rows: Sequence[Row]) -> None:

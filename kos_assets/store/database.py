@@ -72,6 +72,7 @@ class Session:
 
 def _configure(connection: psycopg.Connection[Row]) -> None:
     connection.prepare_threshold = None  # cached generic plans ignore the planner settings that search sets
+    connection.execute("set timezone to 'UTC'")
     register_vector(connection)
     connection.commit()
 

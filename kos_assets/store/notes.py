@@ -102,6 +102,11 @@ def adopt(session: Session, vault_id: UUID | None, vault_root: str) -> None:
     session.run(_SQL["adopt"], vault_id=vault_id, vault_root=vault_root)
 
 
+def set_notes_recipe(session: Session, notes_recipe: str) -> None:
+    """Record by which settings and version of the parser the notes were read."""
+    session.run(_SQL["set_notes_recipe"], notes_recipe=notes_recipe)
+
+
 def set_links_hash(session: Session, links_hash: str) -> None:
     """Record the state of all names that links were last resolved against."""
     session.run(_SQL["set_links_hash"], links_hash=links_hash)

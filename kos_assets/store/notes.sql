@@ -102,11 +102,14 @@ select
     (select count(distinct path) from kos.quarantine where severity = 'problem') as with_problems;
 
 -- name: installation
-select vault_id, vault_root, links_hash from kos.installation;
+select vault_id, vault_root, links_hash, notes_recipe from kos.installation;
 
 -- name: adopt
 insert into kos.installation (vault_id, vault_root) values (%(vault_id)s, %(vault_root)s)
 on conflict (only_row) do update set vault_id = excluded.vault_id, vault_root = excluded.vault_root;
+
+-- name: set_notes_recipe
+update kos.installation set notes_recipe = %(notes_recipe)s;
 
 -- name: set_links_hash
 update kos.installation set links_hash = %(links_hash)s;

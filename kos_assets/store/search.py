@@ -67,9 +67,10 @@ def candidates(
     filters: Filters,
     limit: int,
 ) -> list[Row]:
-    """Memories found by words or by meaning, each with both scores: memory_id, chunk_id, bm25, cosine, matched, by_*.
+    """Memories found by words or by meaning, each with both scores (bm25, cosine, matched, coverage), which arm found
+    it (by_*), and what it is worth (provenance, confidence, importance).
 
-    `terms`: (term, number of the query word that it is a form of). `limit`: how many chunks and vectors each arm gives.
+    `terms`: (term, number of the query word that it is a form of). `limit`: the page that must be filled if it can be.
     """
     return session.rows(
         _SQL["candidates"],

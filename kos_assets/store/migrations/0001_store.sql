@@ -43,6 +43,7 @@ create table kos.installation (
     vault_id uuid,
     vault_root text,
     links_hash text,
+    notes_recipe text,
     created_at timestamptz not null default now()
 );
 

@@ -84,7 +84,7 @@ class Gate:
     def rows(self, statement: str, *values: Any) -> list[Any]:
         """What an administrator sees."""
         with testing.connect(self.settings) as connection:
-            return connection.execute(statement, values).fetchall()  # type: ignore[call-overload]
+            return connection.execute(statement, values).fetchall()
 
     def live(self) -> list[str]:
         """Headings of live memories."""

@@ -31,7 +31,7 @@ def test_strictly_nearer_supersedes_and_exactly_there_inserts(gate: Any) -> None
     """G3: distance < threshold (strictly) supersedes; exactly at the threshold both stay live."""
     for distance, expected in ((0.25, "insert"), (0.2500001, "supersede")):
         gate.embedder.known |= {f"old {distance}": (*ORIGIN, *(0.0,) * 4), f"new {distance}": EXACT}
-        space = {"namespace": f"shared:at-{str(distance).replace('.', '-')}"}
+        space: dict[str, Any] = {"namespace": f"shared:at-{str(distance).replace('.', '-')}"}
         old = gate.write(f"old {distance}", **space)
         statement = Statement(f"new {distance}", "Body.", key="k", memory_type="semantic", **space)
         new = write_memory(gate.store, gate.embedder, statement, principal=OWNER, at=_AT, gate_distance=distance)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kos_assets import testing
-from kos_assets.errors import ProviderUnavailableError
+from kos_assets.errors import ItemError, ProviderUnavailableError
 from kos_assets.inference.embedding import ModelIdentity
 from kos_assets.ingest.notes import sync_notes
 from kos_assets.ingest.pipeline import IngestReport, ingest_vault
@@ -36,6 +36,7 @@ class WordEmbedder:
     out_of_reach: bool = False
     retry_after_s: float | None = None
     fails_after: int | None = None
+    refuses: str = ""
     calls: list[list[str]] = field(default_factory=list)
 
     @property
@@ -50,18 +51,23 @@ class WordEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Vectors of length 1."""
-        if self.out_of_reach or (self.fails_after is not None and len(self.calls) >= self.fails_after):
+        if self.fails_after is not None and len(self.calls) >= self.fails_after:
             raise ProviderUnavailableError("The test's provider is away.", retry_after_s=self.retry_after_s)
+        if self.refuses and any(self.refuses in text for text in texts):
+            raise ItemError("The test's provider refuses this text.")
+        vectors = np.stack([self.embed_query(text) for text in texts])
         self.calls.append(list(texts))
-        return np.stack([self.embed_query(text) for text in texts])
+        return vectors
 
     def embed_query(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
         """The same recipe for queries."""
+        if self.out_of_reach:
+            raise ProviderUnavailableError("The test's provider is away.", retry_after_s=self.retry_after_s)
         total = np.full(_DIMS, 1e-3)
         for word in text.split():
             seed = hashlib.sha256(f"{self.name}:{word}".encode()).digest()
             total += np.frombuffer(seed, dtype=np.uint8).astype(np.float64) / 127.5 - 1
-        return (total / np.linalg.norm(total)).astype(np.float32)
+        return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
 
     def count_tokens(self, text: str) -> int:
         """Words."""
@@ -105,7 +111,7 @@ class Place:
     def rows(self, statement: str, *values: Any) -> list[Any]:
         """What an administrator sees."""
         with testing.connect(self.settings) as connection:
-            return connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
+            return connection.execute(statement, values).fetchall()
 
     def at(self, root: Path) -> Place:
         """This store, emptied, for another vault: quicker than another database."""
@@ -114,14 +120,14 @@ class Place:
                 select string_agg(format('kos.%I', tablename), ', ') from pg_tables
                 where schemaname = 'kos' and tablename not in ('schema_migrations', 'migrations')
             """).fetchall()[0][0]
-            connection.execute(f"truncate {tables} restart identity cascade")  # type: ignore[call-overload]
+            connection.execute(f"truncate {tables} restart identity cascade")
         return Place(replace(self.settings, vault=root), WordEmbedder())
 
     def state(self) -> dict[str, list[Any]]:
         """Everything that a rebuild from the files must give again."""
         with testing.connect(self.settings) as connection:
             connection.execute("set timezone = 'UTC'")
-            return {name: connection.execute(text).fetchall() for name, text in STATE.items()}  # type: ignore[call-overload]
+            return {name: connection.execute(text).fetchall() for name, text in STATE.items()}
 
 
 _LIVE = "select memory_id from kos.memories where deleted_at is null and (expires_at is null or expires_at > now())"

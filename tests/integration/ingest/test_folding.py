@@ -77,6 +77,22 @@ def test_the_border_of_a_namespace_is_a_border_of_folding(place: Any) -> None:
     assert _live(place) == ["a.md", "b.md"]
 
 
+def test_a_copy_that_ends_does_not_take_the_others_with_it(place: Any) -> None:
+    """G6, promise 4: folding into a note that expires would lose the copy that does not; equal ends fold."""
+    place.write("a.md", f"---\nexpires_at: 2026-01-01\nupdated: 2026-02-02\n---\n{_BODY}")
+    place.write("b.md", _BODY)
+    place.write("c.md", f"---\nexpires_at: 2150-01-01\n---\n{_BODY}")
+    place.write("d.md", f"---\nexpires_at: 2150-01-01\n---\n{_BODY}")
+    place.ingest()
+    assert _folded(place) == [("d.md", "c.md")]
+    seen = place.rows("select note_path from kos.memories where deleted_at is null and"
+                      " (expires_at is null or expires_at > now()) order by 1")  # fmt: skip
+    assert seen == [("b.md",), ("c.md",)]
+    place.write("c.md", _BODY, at=1_780_000_100)
+    place.ingest()
+    assert _folded(place) == [("c.md", "b.md")]
+
+
 def test_empty_notes_never_fold(place: Any) -> None:
     """G6: two notes that say nothing are not the same note."""
     place.write("a.md", "")
@@ -116,6 +132,9 @@ def test_links_of_a_folded_copy_are_the_canonicals(place: Any) -> None:
         " join kos.memories as s on e.src_id = s.memory_id join kos.memories as d on e.dst_id = d.memory_id"
         " where e.kind = 'links_to' order by 1, 2"
     )
+    assert place.rows(links) == [("a.md", "x.md", None), ("a.md", "y.md", "Top"), ("y.md", "a.md", None)]
+    place.write("a.md", f"---\nup: '[[x]]'\nstatus: new\n---\n{_BODY}", at=1_780_000_050)
+    place.ingest()
     assert place.rows(links) == [("a.md", "x.md", None), ("a.md", "y.md", "Top"), ("y.md", "a.md", None)]
     place.write("b.md", f"---\nup: '[[nowhere]]'\n---\n{_BODY}", at=1_780_000_100)
     place.ingest()

@@ -252,3 +252,23 @@ def test_namespaces_come_from_folder_and_frontmatter(place: Any) -> None:
     }  # fmt: skip
     assert {"odd.md", "team/wide.md"} <= set(_quarantine(place))
     assert place.rows("select provenance from kos.memories where namespace = 'agent:robo'") == [("output",)]
+
+
+def test_another_setting_is_followed_by_every_note(place: Any, fresh: Any) -> None:
+    """V9, S10: a folder that is given to a group, or another time zone, holds for unchanged files with the next scan:
+    the store is what a rebuild under the new settings gives."""
+    place.write("team/plan.md", "The plan of the team.\n")
+    place.write("team/dated.md", "---\ndate: 2026-03-04\n---\nDated [[plan]].\n")
+    place.write("open.md", "The plan of the team.\n")
+    place.ingest()
+    assert place.rows("select count(*) from kos.memories where deleted_reason = 'folded'") == [(1,)]
+    changes = {"namespace_folders": {"team": "shared:crew"}, "time_zone": "Asia/Tokyo"}
+    place.settings = replace(place.settings, **changes)
+    place.ingest()
+    assert dict(place.rows("select note_path, namespace from kos.memories where deleted_at is null")) == {
+        "open.md": "global", "team/dated.md": "shared:crew", "team/plan.md": "shared:crew",
+    }  # fmt: skip
+    with fresh(place.root, **changes) as rebuilt:
+        rebuilt.ingest()
+        assert place.state() == rebuilt.state()
+    assert place.ingest().notes.read == 0

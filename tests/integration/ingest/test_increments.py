@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -216,3 +217,19 @@ def test_a_file_that_is_being_worked_on_is_ingested_now_and_stamped_later(adopte
     assert file.read_text().startswith("---\nkos_id: ")
     assert "a.md" not in (adopted.root / ".kos/ids.jsonl").read_text()
     assert adopted.rows("select stamped, count(*) over () from kos.notes") == [(True, 1)]
+
+
+def test_a_contested_stamp_has_one_owner_for_ever(place: Any, fresh: Any, tmp_path: Path) -> None:
+    """V2: where stamps may not be replaced, the sidecar remembers whose it is, so that a rebuild gives the same ids."""
+    stamp = "---\nkos_id: 11111111-1111-4111-8111-111111111111\n---\n"
+    place.write("b.md", f"{stamp}Text b.\n")
+    place.ingest()
+    place.write("a.md", f"{stamp}Text a.\n")
+    for _ in range(2):
+        place.ingest()
+        ids = dict(place.rows("select path, note_id::text from kos.notes"))
+        assert ids["b.md"] == "11111111-1111-4111-8111-111111111111" != ids["a.md"]
+    shutil.copytree(place.root, tmp_path / "copy")
+    with fresh(tmp_path / "copy") as rebuilt:
+        rebuilt.ingest()
+        assert rebuilt.state() == place.state()

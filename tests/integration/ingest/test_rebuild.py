@@ -38,7 +38,8 @@ BODIES = (
 FRONT = (
     "kos_namespace: shared:owner", "kos_namespace: agent:robo", "kos_namespace: NOT A NAMESPACE", "date: 2026-01-05",
     "updated: 2026-02-01", "updated: 2026-02-02T10:00:00+02:00", "aliases: [Otter, Pipe]", "tags: [one, two/three]",
-    "title: Harbour", "memory_type: procedural", "up: '[[alpha]]'", "up: '[[beta#Top]]'", "expires_at: 2999-01-01",
+    "title: Harbour", "memory_type: procedural", "up: '[[alpha]]'", "up: '[[beta#Top]]'", "expires_at: 2150-01-01",
+    "kos_id: 11111111-1111-4111-8111-111111111111", "kos_id: 22222222-2222-4222-8222-222222222222",
     "memory_type: mood", "author: Ada", "confidence: 0.4", "home: elsewhere/das Gerät",
 )  # fmt: skip
 _BROKEN = "broken: [never closed\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kos_assets import testing
-from kos_assets.errors import ProviderUnavailableError
+from kos_assets.errors import ItemError, ProviderUnavailableError
 from kos_assets.ingest import embeddings as ingest_embeddings
 from kos_assets.ingest.embeddings import reembed
 from kos_assets.recall.search import Query, Recall
@@ -94,6 +94,24 @@ def test_what_was_embedded_before_an_outage_is_kept(place: Any, monkeypatch: pyt
     _pass_time(place)
     assert place.ingest().embeddings.embedded == 3
     assert len(place.embedder.texts) == len(set(place.embedder.texts)) == 9
+
+
+def test_a_text_that_the_model_refuses_stops_no_other(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E5, promise 4: it stays pending and is found by its words; the lane stays open; no switch leaves it behind."""
+    monkeypatch.setattr(ingest_embeddings, "_BATCH", 4)
+    _fill(place)
+    place.embedder.refuses = "number 5"
+    for embedded in (8, 0):
+        report = place.ingest().embeddings
+        assert (report.state, report.embedded, report.refused, report.pending) == ("current", embedded, 1, 1)
+    assert "refuses" in report.reason
+    assert place.rows("select count(*) from kos.lanes where state = 'paused'") == [(0,)]
+    place.embedder.name = "other"
+    with testing.store(place.settings) as store, pytest.raises(ItemError, match="refuses 1 text"):
+        reembed(store, place.embedder, place.settings)
+    assert place.rows(_MODELS)[0] == ("test/words/r1", "active")
+    place.embedder.refuses, place.embedder.name = "", "words"
+    assert place.ingest().embeddings.pending == 0
 
 
 def test_an_edit_leaves_no_vector_of_the_old_text(place: Any) -> None:
