@@ -37,8 +37,8 @@ def plans(corpus: Any) -> Iterator[Plans]:
 
         def run(statement: str, namespaces: Sequence[str], *, bounds: Sequence[str] = (), **values: Any) -> list[str]:
             with connection.transaction():
-                for bound in bounds:
-                    connection.execute("select set_config(split_part(%s, '=', 1), split_part(%s, '=', 2), true)", [bound] * 2)
+                for name, _, value in (bound.partition("=") for bound in bounds):
+                    connection.execute("select set_config(%s, %s, true)", [name, value])
                 connection.execute("select set_config('kos.namespaces', %s, true)", [",".join(namespaces)])
                 seen.clear()
                 connection.execute(statement, values)

@@ -261,10 +261,14 @@ def test_gold_is_well_formed() -> None:
 
 
 def test_probes_are_well_formed() -> None:
-    """R7: forty questions that nothing answers, eight of them not in English."""
+    """R5: questions that nothing answers: 40 far from the corpus, half of them to fit on, and 8 near it in topic."""
     probes = _lines("probes.jsonl")
-    assert len(probes) == 40
-    assert all(set(r) == {"id", "query", "lang", "split"} for r in probes)
+    assert all(set(r) == {"id", "query", "lang", "split", "near"} for r in probes)
+    assert Counter((r["near"], r["split"]) for r in probes if not r["near"]) == {
+        (False, "fit"): 20,
+        (False, "held_out"): 20,
+    }
+    assert len([r for r in probes if r["near"]]) == 8
     assert len([r for r in probes if r["lang"] != "en"]) == 8
 
 
