@@ -40,10 +40,7 @@ _NOT_COPIED: Final = shutil.ignore_patterns("*.a", "include", "pgxs", "pkgconfig
 
 # Sized for a laptop; a person's own values go into postgresql.auto.conf (ALTER SYSTEM), which PostgreSQL reads later.
 _SETTINGS: Final = {
-    "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",  # an HNSW build that does not fit falls back to a far slower one
     "work_mem": "32MB",
-    "effective_cache_size": "2GB",
     "max_connections": "100",
     "max_wal_size": "1GB",
     "wal_compression": "on",
@@ -135,11 +132,22 @@ def read_pid_file(text: str) -> Postmaster | None:
 def conf_text() -> str:
     """The settings file that the server includes."""
     lines = ["# Written by kos at every start. Your own values: ALTER SYSTEM, which wins over this file."]
-    lines += [f"{name} = '{value}'" for name, value in _SETTINGS.items()]
+    sized = _sized(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20)
+    lines += [f"{name} = '{value}'" for name, value in (sized | _SETTINGS).items()]
     if _small_shared_memory():
         # Containers often have 64 MB in /dev/shm: a parallel index build fails there ("No space left on device").
         lines.append("dynamic_shared_memory_type = 'sysv'")
     return "\n".join(lines) + "\n"
+
+
+def _sized(memory_mb: int) -> dict[str, str]:
+    """What depends on the machine: an eighth of its memory for the cache (128 MB to 1 GB), taken only as it fills."""
+    return {
+        "shared_buffers": f"{min(max(memory_mb // 8, 128), 1024)}MB",
+        "effective_cache_size": f"{max(memory_mb // 2, 512)}MB",
+        # an HNSW build that does not fit falls back to a far slower one
+        "maintenance_work_mem": f"{min(max(memory_mb // 32, 64), 512)}MB",
+    }
 
 
 def server_account(cluster: Path) -> Account | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -115,22 +116,22 @@ class Recall:
         self.embedder = embedder
         self.traces = TraceWriter(store)
         self._words_weight = words_weight
+        self._embedding = ThreadPoolExecutor(max_workers=8, thread_name_prefix="kos-embed")
         self._clock = clock
 
     def close(self) -> None:
         """Store what traces are left; the store itself belongs to whoever made it."""
         self.traces.close()
+        self._embedding.shutdown()
 
     def search(self, query: Query) -> Answer:
         """R1: the best memories for a question, as index lines. Raises InputError, StoreError."""
         _check(query)
         started = time.perf_counter()
-        notes: list[str] = []
-        vector = self._embed(query.text, notes)
+        vector = self._embedding.submit(self._embed, query.text)
         with self.store.transaction(namespaces=query.namespaces) as session:
-            dense = self._dense_query(session, vector, notes)
             thresholds, calibrated = self._thresholds(session)
-            found = self._ranked(session, query, dense) if query.text.strip() else _chosen_by_filters(session, query)
+            found = self._ranked(session, query, vector) if query.text.strip() else _chosen_by_filters(session, query)
             page = found.ranked[: query.limit]
             rows = store_search.lines(session, [item.candidate.memory_id for item in page])
             _complete_previews(session, list(rows.values()))
@@ -141,11 +142,11 @@ class Recall:
             query=query.text,
             confidence=level,
             advice=confidence.ADVICE[level],
-            mode="hybrid" if dense is not None else "lexical",
+            mode="hybrid" if found.by_meaning else "lexical",
             calibrated=calibrated,
             trace_id=uuid4(),
             hits=hits,
-            notes=tuple(notes),
+            notes=tuple(found.notes),
         )
         self.traces.trace(self._trace(query, answer, (time.perf_counter() - started) * 1000))
         return answer
@@ -154,15 +155,13 @@ class Recall:
         """What a question meets, without a page or a trace: for calibration. Raises InputError without vectors."""
         query = Query(text, namespaces)
         _check(query)
-        notes: list[str] = []
-        vector = self._embed(text, notes)
+        vector = self._embedding.submit(self._embed, text)
         with self.store.transaction(namespaces=namespaces) as session:
-            dense = self._dense_query(session, vector, notes)
-            if dense is None:
-                raise InputError(
-                    "There are no vectors to calibrate with.", why=" ".join(notes), fix="Run `kos ingest`."
-                )
-            found = self._ranked(session, query, dense)
+            found = self._ranked(session, query, vector)
+        if not found.by_meaning:
+            raise InputError(
+                "There are no vectors to calibrate with.", why=" ".join(found.notes), fix="Run `kos ingest`."
+            )
         return found.signals
 
     def fetch(
@@ -188,19 +187,21 @@ class Recall:
             missing=tuple(memory_id for memory_id in wanted if memory_id not in rows),
         )
 
-    def _embed(self, text: str, notes: list[str]) -> Any:
-        if self.embedder is None or not text.strip():
-            if self.embedder is None:
-                notes.append("No embedder is available: searched by words only.")
-            return None
+    def _embed(self, text: str) -> tuple[Any, str]:
+        """The query's vector, or None and why there is none. Runs beside the lexical arm."""
+        if self.embedder is None:
+            return None, "No embedder is available: searched by words only."
+        if not text.strip():
+            return None, ""
         try:
-            return self.embedder.embed_query(text)
+            return self.embedder.embed_query(text), ""
         except (ProviderUnavailableError, ItemError, ConfigError) as error:
-            notes.append(f"The embedder cannot be used ({error.code}): searched by words only.")
-            return None
+            return None, f"The embedder cannot be used ({error.code}): searched by words only."
 
-    def _dense_query(self, session: Session, vector: Any, notes: list[str]) -> DenseQuery | None:
+    def _dense_query(self, session: Session, embedded: tuple[Any, str], notes: list[str]) -> DenseQuery | None:
+        vector, reason = embedded
         if vector is None or self.embedder is None:
+            notes.append(reason)
             return None
         model = store_search.active_model(session)
         if model is None:
@@ -217,21 +218,30 @@ class Recall:
             return DEFAULT_THRESHOLDS, False
         return Thresholds(row["weak"], row["strong"], row["rule"]), True
 
-    def _ranked(self, session: Session, query: Query, dense: DenseQuery | None) -> _Found:
+    def _ranked(self, session: Session, query: Query, embedding: Future[tuple[Any, str]]) -> _Found:
+        """Both arms. While the query is being embedded, the database reads postings already."""
         own = detect(query.text)
-        speaks = self.embedder is None or dense is None or self.embedder.identity.speaks(own)
         spoken = store_search.languages(session)[:_MOST_LANGUAGES]
         words = query_terms(query.text, list(dict.fromkeys([own, *spoken])))
         terms = [(term, number) for number, word in enumerate(words, start=1) for term in word.alternatives]
-        rows = store_search.candidates(session, terms=terms, dense=dense, filters=query.filters, limit=query.limit)
+        chunks = None
+        if terms and not query.filters.any:
+            found = store_search.lexical(session, terms, store_search.depth(query.limit))
+            chunks = [row["chunk_id"] for row in found]
+        notes: list[str] = []
+        dense = self._dense_query(session, embedding.result(), notes)
+        rows = store_search.candidates(
+            session, terms=terms, dense=dense, filters=query.filters, limit=query.limit, chunks=chunks
+        )
         standings = {
             row["memory_id"]: Standing(row.pop("provenance"), row.pop("confidence"), row.pop("importance"))
             for row in rows
         }
+        speaks = self.embedder is None or dense is None or self.embedder.identity.speaks(own)
         shipped = WORDS_WEIGHT if speaks else FOREIGN_WORDS_WEIGHT
         weight = shipped if self._words_weight is None else self._words_weight
         ranked = fuse([Candidate(**row) for row in rows], standings, words_weight=weight)
-        return _Found(ranked, len(words), model_speaks=speaks)
+        return _Found(ranked, len(words), by_meaning=dense is not None, model_speaks=speaks, notes=notes)
 
     def _trace(self, query: Query, answer: Answer, latency_ms: float) -> dict[str, Any]:
         filters = {name: value for name, value in query.filters.values().items() if value is not None}
@@ -289,11 +299,14 @@ def _check_scope(namespaces: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Found:
-    """Ranked candidates, how many words of the query count, and whether the model speaks its language."""
+    """Ranked candidates, how many words of the query count, whether vectors were searched, whether the model speaks the
+    query's language, and what the caller should know."""
 
     ranked: list[Ranked]
     words: int
+    by_meaning: bool
     model_speaks: bool = True
+    notes: Sequence[str] = ()
 
     @property
     def signals(self) -> Signals:
@@ -307,7 +320,7 @@ def _chosen_by_filters(session: Session, query: Query) -> _Found:
         Ranked(Candidate(memory_id, None, None, 0, 0.0, by_words=False, by_meaning=False), 1.0, 1.0)
         for memory_id in memory_ids
     ]
-    return _Found(ranked, 0)
+    return _Found(ranked, 0, by_meaning=False)
 
 
 def _complete_previews(session: Session, rows: Sequence[Row]) -> None:

@@ -13,6 +13,7 @@ from kos_assets.store.embeddings import Vector, half
 from kos_assets.store.sql import blocks
 
 _SQL = blocks("search")
+_DEPTH = 60
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class DenseQuery:
     vector: Vector
 
 
+def depth(limit: int) -> int:
+    """How many chunks and vectors of each arm are looked at for a page of `limit` memories."""
+    return max(_DEPTH, 2 * limit)
+
+
 def languages(session: Session) -> list[str]:
     """Languages of the scope's documents, most frequent first."""
     return list(session.value(_SQL["languages"]) or [])
@@ -66,11 +72,13 @@ def candidates(
     dense: DenseQuery | None,
     filters: Filters,
     limit: int,
+    chunks: Sequence[int] | None = None,
 ) -> list[Row]:
     """Memories found by words or by meaning, each with both scores (bm25, cosine, matched, coverage), which arm found
     it (by_*), and what it is worth (provenance, confidence, importance).
 
     `terms`: (term, number of the query word that it is a form of). `limit`: the page that must be filled if it can be.
+    `chunks`: what `lexical` gave for these terms and `depth(limit)`, if it was asked before.
     """
     return session.rows(
         _SQL["candidates"],
@@ -78,6 +86,8 @@ def candidates(
         groups=[group for _, group in terms],
         model_key=None if dense is None else dense.model_key,
         query=None if dense is None else half(dense.vector).to_text(),
+        chunks=None if chunks is None else list(chunks),
+        depth=depth(limit),
         limit=limit,
         **filters.values(),
     )

@@ -207,13 +207,13 @@ set search_path = kos, public, pg_temp as $$
 $$;
 
 -- Nearest vectors of memories and chunks under one model. A scope or filter that keeps at most 12,000 rows is scanned
--- exactly (about 10 ms); otherwise HNSW, iterating until the page is full. ef_search 800: at 160 the recall of generated
--- rows, which are harder than real ones, was 0.90, at 800 it is above 0.99 for some milliseconds more (`kos bench`).
+-- exactly (about 10 ms); otherwise HNSW, iterating until the page is full. ef_search 1000: at 160 the recall of generated
+-- rows, which are harder than real ones, was 0.90; at 1000 it is above 0.99 for some milliseconds more (`kos bench`).
 create function kos.dense_arm(p_model smallint, p_query halfvec, p_limit integer, p_memories uuid[])
 returns table (memory_id uuid, ordinal integer, cosine double precision)
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan
-set "hnsw.iterative_scan" = relaxed_order set "hnsw.ef_search" = 800 set "hnsw.max_scan_tuples" = 200000 as $$
+set "hnsw.iterative_scan" = relaxed_order set "hnsw.ef_search" = 1000 set "hnsw.max_scan_tuples" = 200000 as $$
 declare
     v_dimensions integer;
     v_exact integer := coalesce(nullif(current_setting('kos.exact_rows', true), '')::integer, 12000);
@@ -248,9 +248,10 @@ begin
 end $$;
 
 -- Both arms and the missing score of each candidate, in one call. p_terms or p_query may be null (no such arm);
--- p_limit is the page that must be filled.
+-- p_limit is the page that must be filled, p_depth how much of each arm is looked at first. p_chunks is what the lexical
+-- arm gave at that depth, if it was asked before (while the query was being embedded).
 create function kos.search_candidates(
-    p_terms text[], p_groups integer[], p_model smallint, p_query halfvec, p_limit integer,
+    p_terms text[], p_groups integer[], p_chunks bigint[], p_model smallint, p_query halfvec, p_depth integer, p_limit integer,
     p_types text[], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz
 )
 returns table (
@@ -260,7 +261,8 @@ returns table (
 language plpgsql stable security definer
 set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
-    v_depth integer := greatest(60, 2 * p_limit);
+    v_depth integer := p_depth;
+    v_chunks bigint[] := p_chunks;
     v_filter uuid[];
     v_words uuid[];
     v_meaning uuid[];
@@ -273,8 +275,12 @@ begin
     end if;
     loop
         if cardinality(p_terms) > 0 and v_filter is null then
-            select array_agg(distinct c.memory_id), count(*) >= v_depth into v_words, v_words_go_on
-            from kos.lexical_arm(p_terms, p_groups, v_depth) as l inner join kos.chunks as c on l.chunk_id = c.chunk_id;
+            if v_chunks is null then
+                v_chunks := array(select l.chunk_id from kos.lexical_arm(p_terms, p_groups, v_depth) as l);
+            end if;
+            v_words_go_on := cardinality(v_chunks) >= v_depth;
+            v_words := array(select distinct c.memory_id from kos.chunks as c where c.chunk_id = any(v_chunks));
+            v_chunks := null;
         elsif cardinality(p_terms) > 0 then
             select array_agg(distinct f.memory_id), count(*) >= v_depth into v_words, v_words_go_on
             from (

@@ -223,12 +223,16 @@ kos.filtered_memories(text[], text, timestamptz, timestamptz, timestamptz, integ
 kos.lexical_arm(text[], integer[], integer), kos.lexical_scores(text[], integer[], uuid[]),
 kos.posting_scores(bigint, text[], float8[], float8),
 kos.dense_arm(smallint, halfvec, integer, uuid[]),
-kos.search_candidates(text[], integer[], smallint, halfvec, integer, text[], text, timestamptz, timestamptz, timestamptz),
+kos.search_candidates(
+    text[], integer[], bigint[], smallint, halfvec, integer, integer, text[], text, timestamptz, timestamptz, timestamptz
+),
 kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 from public;
 grant execute on function
 kos.corpus_size(), kos.corpus_languages(), kos.lexical_arm(text[], integer[], integer),
 kos.dense_arm(smallint, halfvec, integer, uuid[]),
-kos.search_candidates(text[], integer[], smallint, halfvec, integer, text[], text, timestamptz, timestamptz, timestamptz),
+kos.search_candidates(
+    text[], integer[], bigint[], smallint, halfvec, integer, integer, text[], text, timestamptz, timestamptz, timestamptz
+),
 kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 to kos_reader, kos_writer;

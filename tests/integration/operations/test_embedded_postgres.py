@@ -104,10 +104,10 @@ def test_first_start_makes_a_private_server_and_the_last_user_stops_it(data_dir:
             connection.execute(f"CREATE EXTENSION {extension}")
         row = connection.execute(
             "SELECT datlocprovider, pg_encoding_to_char(encoding), current_setting('listen_addresses'),"
-            " current_setting('unix_socket_directories'), current_setting('maintenance_work_mem'),"
+            " current_setting('unix_socket_directories'), current_setting('work_mem'),"
             " current_setting('TimeZone'), current_setting('jit') FROM pg_database WHERE datname = current_database()"
         ).fetchone()
-        assert row == ("b", "UTF8", "127.0.0.1", "", "256MB", "UTC", "off")
+        assert row == ("b", "UTF8", "127.0.0.1", "", "32MB", "UTC", "off")
         assert postgres.running() == server
         with pytest.raises(psycopg.OperationalError, match="password"):
             psycopg.connect(server.dsn, password="not this one")

@@ -74,7 +74,7 @@ def _dense(corpus: Any, memory_ids: Any = None) -> dict[str, Any]:
 
 def _candidates(corpus: Any, **filters: Any) -> dict[str, Any]:
     nothing = dict.fromkeys(("types", "home", "since", "until", "as_of"))
-    common = {"terms": ["w2", "w700"], "groups": [1, 2], "limit": 60}
+    common = {"terms": ["w2", "w700"], "groups": [1, 2], "limit": 60, "depth": 60, "chunks": None}
     return {**_dense(corpus), **common, **nothing, **filters}
 
 

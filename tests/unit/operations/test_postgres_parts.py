@@ -154,3 +154,9 @@ def test_a_data_directory_that_cannot_be_made_is_explained(tmp_path: Path) -> No
     (tmp_path / "file").touch()
     with pytest.raises(OperationError, match="cannot use"):
         EmbeddedPostgres(tmp_path / "file" / "data").acquire()
+
+
+@pytest.mark.parametrize(("memory_mb", "cache"), [(512, "128MB"), (4096, "512MB"), (65536, "1024MB")])
+def test_the_cache_follows_the_machine(memory_mb: int, cache: str) -> None:
+    """P2: an eighth of the memory, within bounds, so that a small laptop and a large server both work."""
+    assert binaries._sized(memory_mb)["shared_buffers"] == cache
