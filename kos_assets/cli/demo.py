@@ -19,6 +19,7 @@ from kos_assets.cli.output import err, out, print_line, table
 from kos_assets.cli.serve import SERVICE
 from kos_assets.errors import OperationError
 from kos_assets.settings import Settings
+from kos_assets.store.health import Measure
 
 STEPS = 6
 SHOWN = 3
@@ -71,13 +72,14 @@ def _fresh(home: Path, settings: Settings) -> None:
 def _demo_settings(settings: Settings, home: Path) -> Settings:
     """Copy the vault, adopt it, and write the settings that later commands with this data directory read."""
     from kos_assets.vault import sidecar
+    from kos_assets.vault.scan import walk
 
     vault = home / "vault"
     shutil.copytree(DEMO / "vault", vault)
     sidecar.write_adoption(vault, sidecar.Adoption(uuid4(), "frontmatter"))
     (home / "kos.toml").write_text(_CONFIG.format(vault=vault.as_posix()), "utf-8")
     found = settings_module.load({"KOS_DATA_DIR": str(home)})
-    notes = sum(1 for _ in vault.rglob("*.md"))
+    notes = len(walk(vault)[0])
     out.print(f"[bold]Knowledge OS demo[/] · {notes} invented notes of Ilka Tannwald, an engineer of mountain huts")
     out.print(f"Scratch directory: {home}\n")
     return replace(
@@ -170,9 +172,16 @@ def _health_table(settings: Settings) -> None:
         figures = account(writer)
         measures = [item for item in health.summary(reader) if item.namespace == health.EVERYWHERE]
     rows: list[Sequence[object]] = [*figures.rows()]
-    rows += [(item.metric.replace("_", " "), f"{item.value:.3g}  ({item.part} of {item.whole})") for item in measures]
+    rows += [(item.metric.replace("_", " "), _shown(item)) for item in measures]
     table("Store and health", ("what", "value"), rows, right=(1,))
     table("Equal copies, folded into their canonical notes", ("copy", "canonical note"), figures.folded)
+
+
+def _shown(item: Measure) -> str:
+    """A count as it is; a share with what it is a share of."""
+    if item.whole == 0:
+        return "nothing to measure yet"
+    return str(item.part) if item.value == item.part else f"{item.value:.3g}  ({item.part} of {item.whole})"
 
 
 def _questions(settings: Settings) -> None:

@@ -16,6 +16,7 @@ _EPISODIC_PATH = re.compile(
     r"(^|/)(daily|journal|journals|diary|meetings?|mail|mails|chats?|calendar|logs?|tagebuch)(/|$)", re.I
 )
 _EPISODIC_KIND = {"mail", "email", "meeting", "daily", "journal", "chat", "event", "log", "incident"}
+_DECISION = re.compile(r"(^|/)(decisions?|adrs?|entscheidungen)(/|$)|/ADR[- ]?\d+\b", re.I)
 _DATED_NAME = re.compile(r"(^|/)\d{4}-?\d{2}-?\d{2}[^/]*$")
 _NUMBERED_STEP = re.compile(r"^\s*\d+[.)]\s+\S", re.MULTILINE)
 _STEPS_OF_A_PROCEDURE = 4
@@ -45,6 +46,8 @@ def classify(
         return Classification("procedural", "folder-or-title", 0.9)
     if _DATED_NAME.search(path.rpartition(".")[0]):
         return Classification("episodic", "dated-name", 0.8)
+    if _DECISION.search(f"{folder}/{title}"):
+        return Classification("semantic", "decision", 0.9)
     steps = any(heading.strip().lower() in {"steps", "procedure", "schritte"} for heading in headings)
     if steps or len(_NUMBERED_STEP.findall(content)) >= _STEPS_OF_A_PROCEDURE:
         return Classification("procedural", "steps", 0.7)

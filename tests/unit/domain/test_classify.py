@@ -43,3 +43,11 @@ def test_rules_in_their_order(values: dict[str, Any], expected: tuple[str, str, 
     """G7: explicit wins; kind, folder, name, shape; else semantic, and it says that it guessed."""
     found = _of(**values)
     assert (found.memory_type, found.reason, found.confidence) == expected
+
+
+def test_a_decision_with_numbered_reasons_is_no_procedure() -> None:
+    """G7: a list of four reasons in a decision record does not make it instructions."""
+    content = "1. one\n2. two\n3. three\n4. four\n"
+    for path, title in (("decisions/db.md", "Database"), ("notes/db.md", "ADR-002: Database")):
+        found = classify(explicit=None, path=path, title=title, kind=None, content=content, headings=())
+        assert found.memory_type == "semantic"
