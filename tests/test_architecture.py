@@ -138,6 +138,6 @@ def test_rules_named_by_tests_exist() -> None:
 
 def test_the_project_speaks_of_itself_only() -> None:
     """No path of a machine, and no data of a workplace, in what is committed."""
-    suspects = re.compile(r"/work/main|/work/shared|/home/(?!me\b)\w+")
+    suspects = re.compile(r"/(?:home|Users)/(?!me\b)\w+")
     for path in [*SOURCES, *(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "Makefile"]:
         assert not suspects.search(path.read_text("utf-8")), _name(path)

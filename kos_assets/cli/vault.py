@@ -86,6 +86,7 @@ def status(
     show_folded: Annotated[bool, typer.Option("--folded", help="List equal copies and their canonical notes.")] = False,
 ) -> None:
     """Account for every note: live, folded as an equal copy, or blocked; and what the index still owes."""
+    from kos_assets.alarms import recent_alarms
     from kos_assets.operations.accounting import account
 
     with installation(settings_of(context), apply_migrations=False) as found, store(found, "writer") as writer:
@@ -94,6 +95,10 @@ def status(
         print_json(figures.as_dict())
         return
     table("Accounting", ("what", "how many"), list(figures.rows()), right=(1,))
+    newest = recent_alarms(found, limit=3)
+    if newest:
+        columns = ("at", "source", "message")
+        table("Newest alarms", columns, [[alarm.get(column) for column in columns] for alarm in newest])
     if show_folded:
         table("Equal copies", ("copy", "canonical note"), figures.folded)
 

@@ -43,9 +43,6 @@ begin
     execute current_setting('kos.bulk_index');
 end $$;
 
--- name: analyze
-analyze;
-
 -- name: vacuum
 vacuum (analyze);
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from kos_assets.store.database import Row, Session
+from kos_assets.store.database import Session
 from kos_assets.store.sql import blocks
 
 _SQL = blocks("edges")
@@ -33,10 +33,6 @@ def relink_similar(session: Session, memory_ids: Sequence[UUID], distance: float
     """Bring the `similar_to` edges of memories up to date: one per live pair nearer than `distance` (cosine)."""
     return session.run(_SQL["relink_similar"], memory_ids=list(memory_ids), distance=distance, neighbours=_NEIGHBOURS)
 
-
-def neighbours(session: Session, memory_ids: Sequence[UUID]) -> list[Row]:
-    """Live edges that touch the memories, within the session's namespaces."""
-    return session.rows(_SQL["neighbours"], memory_ids=list(memory_ids))
 
 
 def add(session: Session, src_id: UUID, kind: str, dst_id: UUID) -> None:

@@ -26,12 +26,6 @@ from pairs as p
 where (select count(*) from gone) >= 0
 on conflict (src_id, kind, dst_id) do update set weight = excluded.weight, detail = excluded.detail;
 
--- name: neighbours
-select e.src_id, e.kind, e.dst_id, e.weight, e.provenance
-from kos.live_edges as e
-where e.src_id = any(%(memory_ids)s::uuid[]) or e.dst_id = any(%(memory_ids)s::uuid[])
-order by e.kind, e.src_id, e.dst_id;
-
 -- name: add
 insert into kos.edges (src_id, kind, dst_id) values (%(src_id)s, %(kind)s, %(dst_id)s)
 on conflict (src_id, kind, dst_id) do nothing;

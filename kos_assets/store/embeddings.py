@@ -41,10 +41,6 @@ def of_memories(session: Session, model_key: int, memory_ids: Sequence[UUID]) ->
     return session.rows(_SQL["of_memories"], model_key=model_key, memory_ids=list(memory_ids))
 
 
-def delete_of(session: Session, memory_ids: Sequence[UUID]) -> int:
-    """Delete every vector of memories, under every model."""
-    return session.run(_SQL["delete_of"], memory_ids=list(memory_ids))
-
 
 def delete_stale(session: Session, memory_ids: Sequence[UUID]) -> int:
     """Delete vectors that were made from another text than the memories have now (R8); the number deleted."""

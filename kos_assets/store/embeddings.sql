@@ -13,9 +13,6 @@ select kos.activate_model(%(model_key)s::smallint);
 select memory_id, ordinal, content_hash, embedding
 from kos.embeddings where model_key = %(model_key)s and memory_id = any(%(memory_ids)s::uuid[]);
 
--- name: delete_of
-delete from kos.embeddings where memory_id = any(%(memory_ids)s::uuid[]);
-
 -- name: delete_stale
 delete from kos.embeddings as e
 where
