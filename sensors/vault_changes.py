@@ -4,8 +4,9 @@ A tick walks the vault (a stat per file) and digests what it saw. Only when the 
 whether a scan would find anything: after a run that stamped ids the files are new to the sensor, not to the index. A
 file that was too fresh to be stamped gets one more scan when it has rested. While a run is queued or in progress
 nothing is asked for and nothing forgotten: the tick after its end compares again, so a burst of saves costs one run.
-A failed run is asked for again after a pause that doubles. Once a minute the index is asked whatever the digest says,
-so that a database that was lost or restored under an unchanged vault fills again.
+A failed run is asked for again after a pause that doubles, or when the vault changes. Once a minute, but not in such a
+pause, the index is asked whatever the digest says, so that a database that was lost or restored under an unchanged
+vault fills again.
 
 The cursor is a JSON object of five values; the run key carries a sequence, because a run key is unique for ever and
 a vault that goes A -> B -> A must run three times.
@@ -142,6 +143,14 @@ def needs_index(cursor: Cursor, look: Look, now: float) -> bool:
     return cursor.fingerprint != look.fingerprint or not cursor.settled or now - cursor.looked_at >= _LOOK_S
 
 
+def pauses(cursor: Cursor, look: Look, now: float, *, failures: int, ended_at: float) -> bool:
+    """D3: whether to ask for nothing yet: the last runs failed lately, on the very vault that is seen now.
+
+    The index still differs after a failed run, so asking it would repeat a permanent failure at every tick.
+    """
+    return failures > 0 and now < ended_at + retry_pause(failures) and cursor.fingerprint == look.fingerprint
+
+
 def decide(cursor: Cursor, look: Look, index: Index, now: float) -> Decision:
     """Compare the vault with the index. Pure.
 
@@ -187,6 +196,8 @@ def vault_changes(
         return dg.SensorResult(skip_reason="An ingest run is queued or in progress.")
     try:
         look = look_at(settings.require_vault(), settings)
+        if pauses(cursor, look, now, failures=failures, ended_at=ended_at):
+            return dg.SensorResult(skip_reason="The last run failed; waiting before the next.")
         if failures > 0 and now >= ended_at + retry_pause(failures):
             asked = replace(cursor, fingerprint=look.fingerprint, sequence=cursor.sequence + 1, requested_at=now)
             decision = Decision(True, f"The last {failures} run(s) failed.", asked)

@@ -20,7 +20,9 @@ from kos_assets.operations.bench import Figure
 from kos_assets.operations.postgres import free_port
 from kos_assets.settings import Settings
 
-_SIZES = (1_000, 10_000, 100_000)
+_QUICK_SIZES = ((1_000, 1), (10_000, 1))
+_SIZES = (*_QUICK_SIZES, (5_000, 4), (100_000, 1))
+"""Memories, and chunks of each."""
 
 
 def run_bench(settings: Settings, *, quick: bool, output: Path | None) -> None:
@@ -37,10 +39,12 @@ def run_bench(settings: Settings, *, quick: bool, output: Path | None) -> None:
         err.print("Scan of 10,000 generated notes …")
         with server.database() as found:
             figures += bench.scan_figures(found, vocabulary, embedder.count_tokens, scratch)
-        for size in _SIZES[:2] if quick else _SIZES:
-            err.print(f"Search over {size:,} chunks …")
+        for memories, chunks in _QUICK_SIZES if quick else _SIZES:
+            err.print(f"Search over {memories * chunks:,} chunks …")
             with server.database() as found:
-                figures += bench.search_figures(found, embedder, vocabulary, _questions(), memories=size)
+                figures += bench.search_figures(
+                    found, embedder, vocabulary, _questions(), memories=memories, chunks=chunks
+                )
         err.print("Freshness through the running sensor …")
         with server.database() as found:
             figures += _freshness(found, scratch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 import time
 import tomllib
@@ -23,9 +25,9 @@ from kos_assets.store.health import Measure
 
 STEPS = 6
 SHOWN = 3
-_CONFIG = """# Written by `kos demo`.
-[vault]
-path = "{vault}"
+_MARK = "# Written by `kos demo`.\n"
+_CONFIG = """[vault]
+path = {vault}
 stamp_quiet_s = 0.0
 
 [vault.namespaces]
@@ -65,8 +67,18 @@ def _fresh(home: Path, settings: Settings) -> None:
 
     if embedded(replace(settings, data_dir=home)).running() is not None:
         raise OperationError("A demo is running already.", fix=f"Use it, or stop it with: kos --data-dir {home} stop")
-    shutil.rmtree(home, ignore_errors=True)
+    if home.exists():
+        if any(home.iterdir()) and not _is_demo(home):
+            raise OperationError(f"{home} exists and is not a demo.", fix="Pass another --data-dir, or move it away.")
+        shutil.rmtree(home)
     home.mkdir(mode=0o700, parents=True)
+    (home / "kos.toml").write_text(_MARK, "utf-8")
+
+
+def _is_demo(home: Path) -> bool:
+    """Whether `kos demo` made this folder; nothing else is ever replaced."""
+    mark = home / "kos.toml"
+    return mark.is_file() and mark.read_text("utf-8").startswith(_MARK)
 
 
 def _demo_settings(settings: Settings, home: Path) -> Settings:
@@ -77,11 +89,11 @@ def _demo_settings(settings: Settings, home: Path) -> Settings:
     vault = home / "vault"
     shutil.copytree(DEMO / "vault", vault)
     sidecar.write_adoption(vault, sidecar.Adoption(uuid4(), "frontmatter"))
-    (home / "kos.toml").write_text(_CONFIG.format(vault=vault.as_posix()), "utf-8")
+    (home / "kos.toml").write_text(_MARK + _CONFIG.format(vault=json.dumps(vault.as_posix())), "utf-8")
     found = settings_module.load({"KOS_DATA_DIR": str(home)})
     notes = len(walk(vault)[0])
     out.print(f"[bold]Knowledge OS demo[/] · {notes} invented notes of Ilka Tannwald, an engineer of mountain huts")
-    out.print(f"Scratch directory: {home}\n")
+    out.print(f"Scratch directory: {home}\n", markup=False)
     return replace(
         found,
         port=settings.port,
@@ -210,10 +222,11 @@ def _keep_running(settings: Settings) -> None:
 
 def _what_next(home: Path) -> None:
     out.print("\n[bold]Try next[/]")
+    kos = f"kos --data-dir {shlex.quote(str(home))}"
     for command, what in (
         (f'kos --data-dir {home} search "who is on call for the gateways?"', "ask it something"),
-        (f"kos --data-dir {home} up", "the Dagster UI with the lineage, REST and MCP, and a watched vault"),
-        (f"kos --data-dir {home} quarantine", "what was wrong with the nasty files, and how to mend it"),
+        (f"{kos} up", "the Dagster UI with the lineage, REST and MCP, and a watched vault"),
+        (f"{kos} quarantine", "what was wrong with the nasty files, and how to mend it"),
         ("kos --vault ~/notes up", "your own vault (no file is touched before `kos init`)"),
     ):
-        out.print(f"  {command}\n      [dim]{what}[/]")
+        out.print(f"  {command}\n      {what}", markup=False)

@@ -109,7 +109,9 @@ def _recall(settings: Settings, *, with_embedder: bool = True) -> Iterator[Recal
     with installation(settings, apply_migrations=False) as found:
         check_current(role_dsn(found, "reader"))
         with store(found, "reader") as reader:
-            recall = Recall(reader, embedder_of(found) if with_embedder else None)
+            recall = Recall(
+                reader, embedder_of(found) if with_embedder else None, stale_after_days=settings.stale_after_days
+            )
             try:
                 yield recall
             finally:

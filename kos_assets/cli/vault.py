@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
@@ -34,7 +35,7 @@ def init(
 
     found, unreadable = walk(path)
     before = sidecar.read_adoption(path)
-    out.print(f"{path}: {len(found)} notes, {len(unreadable)} files that cannot be read.")
+    out.print(f"{path}: {len(found)} notes, {len(unreadable)} files that cannot be read.", markup=False)
     if stamp:
         out.print("kos will add one line, `kos_id: …`, to the frontmatter of each note that can be edited safely")
         out.print("(a note without frontmatter gains a block of three lines); nothing else in a file changes.")
@@ -42,12 +43,12 @@ def init(
     else:
         out.print("kos will keep all ids in .kos/ids.jsonl and touch no note. A note that is moved and edited between")
         out.print("two scans then counts as a new one.")
-    out.print(f"It writes {path / '.kos' / 'vault.toml'} now, and the ids at the next ingest.")
+    out.print(f"It writes {path / '.kos' / 'vault.toml'} now, and the ids at the next ingest.", markup=False)
     if not yes and not typer.confirm("Go on?"):
         raise VaultError("Nothing was written.", fix="Run it again with --yes, or with --no-stamp.")
     adoption = sidecar.Adoption(before.vault_id if before else uuid4(), "frontmatter" if stamp else "never")
     sidecar.write_adoption(path, adoption)
-    out.print(f"[green]Adopted.[/] Next: kos --vault {path} ingest")
+    out.print(f"Adopted. Next: kos --vault {shlex.quote(str(path))} ingest", markup=False)
 
 
 def ingest(

@@ -19,4 +19,7 @@ def moment(text: str | None, zone: tzinfo, *, last: bool = False) -> datetime | 
     at = datetime.fromisoformat(text)
     if last and _DATE.match(text):
         at = datetime.combine(at.date(), time.max)
-    return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+    try:
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text} is out of the calendar's range") from error

@@ -106,6 +106,12 @@ def calibrate(
         probes=len(measured.probes),
         rules=rules,
     )
+    if gold is None and not result.report.separable:
+        raise InputError(
+            "The vault's own headings do not tell answers from probes with this model; nothing was stored.",
+            why=f"WEAK would be {result.report.weak:.3f} and STRONG {result.report.strong_from:.3f}.",
+            fix="The thresholds in use stay. Write 20 or more questions with their notes and pass --gold.",
+        )
     _store(writer, result, digest([*([gold] if gold else []), probes]), namespaces)
     return result
 

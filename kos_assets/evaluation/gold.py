@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kos_assets.errors import InputError
+from kos_assets.evaluation import records
+
+_WHAT = "a question"
+_FIX = 'Write {"id": "q1", "query": "...", "gold": ["path.md"]} on one line.'
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,8 @@ class QuestionSet:
 
 def load_questions(path: Path) -> QuestionSet:
     """Read a .jsonl file: id, query, and gold, lang, split if it has them. Raises InputError with the line."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"The question file {path} cannot be read.", why=error.strerror) from error
-    questions = []
-    for number, line in enumerate(data.decode("utf-8").split("\n"), start=1):
-        if line.strip():
-            questions.append(_question(line, path, number))
+    data = records.read_bytes(path)
+    questions = [_question(line, path, number) for number, line in records.lines(data, path)]
     ids = [question.id for question in questions]
     if len(set(ids)) != len(ids):
         raise InputError(f"{path} uses an id twice.")
@@ -57,8 +53,8 @@ def load_questions(path: Path) -> QuestionSet:
 
 
 def _question(line: str, path: Path, number: int) -> Question:
+    entry = records.parse(line, path, number, what=_WHAT, fix=_FIX)
     try:
-        entry: dict[str, Any] = json.loads(line)
         return Question(
             id=str(entry["id"]),
             query=str(entry["query"]),
@@ -67,11 +63,10 @@ def _question(line: str, path: Path, number: int) -> Question:
             split=str(entry.get("split", "fit")),
             near=bool(entry.get("near", False)),
         )
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"Line {number} of {path} is not a question.", why=f"{type(error).__name__}: {error}",
-            fix='Write {"id": "q1", "query": "...", "gold": ["path.md"]} on one line.',
-        ) from error  # fmt: skip
+    except KeyError as error:
+        raise records.not_a(_WHAT, path, number, why=f"It has no {error}.", fix=_FIX) from error
+    except TypeError as error:
+        raise records.not_a(_WHAT, path, number, why=f"gold is not a list: {error}", fix=_FIX) from error
 
 
 def digest(sets: Sequence[QuestionSet]) -> str:

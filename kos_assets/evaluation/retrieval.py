@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kos_assets.errors import InputError
+from kos_assets.evaluation import records
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.pipeline import ingest_vault
 from kos_assets.ingest.reports import Progress
@@ -23,6 +24,7 @@ from kos_assets.settings import Settings
 from kos_assets.store.database import Store
 
 CUTS = (5, 10, 20)
+_RECORD = 'Write {"_id": "d1", "text": "..."} on one line.'
 
 
 @dataclass(frozen=True)
@@ -51,21 +53,44 @@ class Scores:
 
 
 def load_benchmark(folder: Path) -> Benchmark:
-    """Read a folder. Raises InputError when one of its three files is missing."""
+    """Read a folder. Raises InputError: a file is missing, a line is wrong (which), or no query has an answer."""
     for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv"):
         if not (folder / name).is_file():
             raise InputError(f"{folder} has no {name}.", fix="Pass a folder in the BEIR layout.")
+    corpus = _records(folder / "corpus.jsonl", "a document")
+    if not corpus:
+        raise InputError(f"{folder / 'corpus.jsonl'} has no document.", fix=_RECORD)
+    qrels = _qrels(folder / "qrels.tsv")
+    queries = tuple(record for record in _records(folder / "queries.jsonl", "a query") if record["_id"] in qrels)
+    if not queries:
+        raise InputError(
+            f"No query of {folder / 'queries.jsonl'} has a relevant document in {folder / 'qrels.tsv'}.",
+            why=f"{len(qrels)} query ids have a score above 0 there; none is the _id of a query.",
+            fix="Write query id, document id and score, separated by tabs, on each line of qrels.tsv.",
+        )
+    return Benchmark(folder.name, corpus, queries, qrels)
+
+
+def _qrels(path: Path) -> dict[str, frozenset[str]]:
+    """Documents with a score above 0 by query; BEIR's head line has no score and drops out."""
     qrels: defaultdict[str, set[str]] = defaultdict(set)
-    for line in (folder / "qrels.tsv").read_text("utf-8").split("\n"):
-        parts = line.split("\t")
-        if len(parts) >= 3 and parts[-1].strip().isdigit() and int(parts[-1]) > 0:
+    for _, line in records.lines(records.read_bytes(path), path):
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) >= 3 and parts[-1].isdecimal() and int(parts[-1]) > 0:
             qrels[parts[0]].add(parts[-2])
-    return Benchmark(
-        folder.name,
-        tuple(_records(folder / "corpus.jsonl")),
-        tuple(record for record in _records(folder / "queries.jsonl") if record["_id"] in qrels),
-        {query: frozenset(documents) for query, documents in qrels.items()},
-    )
+    return {query: frozenset(documents) for query, documents in qrels.items()}
+
+
+def _records(path: Path, what: str) -> tuple[dict[str, Any], ...]:
+    """The file's records, `_id` as text."""
+    found = []
+    for number, line in records.lines(records.read_bytes(path), path):
+        record = records.parse(line, path, number, what=what, fix=_RECORD)
+        missing = [field for field in ("_id", "text") if record.get(field) is None]
+        if missing:
+            raise records.not_a(what, path, number, why=f"It has no {' and no '.join(missing)}.", fix=_RECORD)
+        found.append({**record, "_id": str(record["_id"])})
+    return tuple(found)
 
 
 def run_benchmark(
@@ -97,13 +122,6 @@ def run_benchmark(
             recall.close()
         scores.append(replace(found, words_weight=weight))
     return scores
-
-
-def _records(path: Path) -> Iterable[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                yield json.loads(line)
 
 
 def _groups(corpus: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -25,7 +25,7 @@ from kos_assets.store.database import Row, Session
 _CARRIED = (
     "namespace", "memory_type", "type_reason", "type_confidence", "heading", "content", "provenance", "confidence",
     "note_path", "author", "home_path", "lang", "event_at", "event_zone", "event_rule", "keywords", "verified_at",
-    "expires_at", "content_hash", "fold_hash",
+    "verified_by", "expires_at", "content_hash", "fold_hash",
 )  # fmt: skip
 
 
@@ -113,6 +113,7 @@ def _memory(row: Row) -> dict[str, Any]:
         "home": home_tree(row["home_path"]),
         "keywords": keywords,
         "fold_hash": row["body_hash"],
+        "verified_by": "frontmatter" if row["verified_at"] else None,
         "content_hash": hashlib.sha256(json.dumps(indexed, ensure_ascii=False).encode()).hexdigest(),
     }
 
@@ -156,7 +157,6 @@ class _Batch:
         row = {
             **wanted,
             "supersedes": None,
-            "verified_by": "frontmatter" if wanted["verified_at"] else None,
             "idempotency_key": None,
             "folded_into": fate.folded_into,
             "deleted_at": self.at if fate.reason else None,

@@ -1,5 +1,9 @@
 """`write_memory` (G1, G3): authority, embedding, exact near match, verdict, then one transaction for the new row, the
-superseded one, both histories and the edge between them."""
+superseded one, both histories and the edge between them.
+
+A library function for the owner so far: no command, route or tool reaches it, and a statement has no file of its
+own yet, so it lives in the database alone.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Result:
-    """The id of the live memory, and what the gate decided (`retry`: the key was known, nothing was written)."""
+    """The id of the memory that was written, and what the gate decided (`retry`: this key wrote it before)."""
 
     memory_id: UUID
     action: str
@@ -146,6 +150,8 @@ def _row(statement: Statement, principal: Principal, at: datetime) -> dict[str, 
 def _verdict(session: Session, row: dict[str, Any], vector: Any, gate_distance: float) -> Verdict:
     found = None if vector is None else memories.nearest(session, row["namespace"], embeddings.half(vector))
     nearest: Row | None = memories.by_id(session, [found[0]]).get(found[0]) if found else None
+    if nearest is not None and nearest["deleted_at"] is not None:
+        nearest = None  # retired while this writer waited for its row
     return decide(
         memory_type=row["memory_type"],
         provenance=row["provenance"],

@@ -138,8 +138,7 @@ def _embed_all(store: Store, embedder: Embedder, key: int, progress: Progress | 
     done = 0
     while total:
         with store.transaction(pipeline=True) as session:
-            rows = embeddings.pending(session, key, _BATCH + len(counts.refused))
-            rows = [row for row in rows if row["embed_hash"] not in counts.refused]
+            rows = embeddings.pending(session, key, _BATCH, list(counts.refused))
             if not rows:
                 break
             known = embeddings.by_hash(session, key, sorted({row["embed_hash"] for row in rows}))

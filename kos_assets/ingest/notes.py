@@ -123,7 +123,7 @@ def _check_vault(row: Row | None, adoption: sidecar.Adoption | None, root: Path)
         raise VaultError(
             f"This installation belongs to the vault {row['vault_root']}, not to {root}.",
             why="Scanning another vault would mark every note of the first one as deleted.",
-            fix="Use another KOS_DATA_DIR (or database) for it; for a moved vault, run `kos init` on it first.",
+            fix="Use another KOS_DATA_DIR (or database) for it. A vault that `kos init` adopted can be moved freely.",
         )
 
 

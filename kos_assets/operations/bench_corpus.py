@@ -71,10 +71,19 @@ def memory_id(number: int) -> UUID:
     return uuid5(KOS_NAMESPACE, f"bench:{number}")
 
 
+def rare_step(memories: int) -> int:
+    """Every how-many-th of so many memories is in the rare namespace: RARE_SHARE, or less so that three are."""
+    return max(1, min(RARE_SHARE, memories // 3))
+
+
+def rare_memories(memories: int) -> int:
+    """How many of so many memories are in the rare namespace; the first one always is."""
+    return -(-memories // rare_step(memories))
+
+
 def namespace_of(number: int, memories: int) -> str:
     """Its namespace: mostly global."""
-    step = max(1, min(RARE_SHARE, memories // 3))
-    return RARE if number % step == 0 else "global"
+    return RARE if number % rare_step(memories) == 0 else "global"
 
 
 def memory_type_of(number: int) -> str:

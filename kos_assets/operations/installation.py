@@ -24,11 +24,12 @@ def embedded(settings: Settings) -> EmbeddedPostgres:
 def open_installation(settings: Settings, *, apply_migrations: bool = True) -> Iterator[Settings]:
     """Settings with every DSN filled in, for as long as the block lasts.
 
-    Without KOS_DSN (and without a role's DSN) the embedded server is started, or shared if it runs, and stopped by the
-    last one to leave. With `apply_migrations`, roles and schema are brought up to date. Raises OperationError,
+    Without KOS_DSN (and without any role's DSN) the embedded server is started, or shared if it runs, and stopped by
+    the last one to leave. With `apply_migrations`, roles and schema are brought up to date. Raises OperationError,
     StoreError, SchemaError.
     """
-    if settings.dsn is None and settings.reader_dsn is not None:
+    roles = (settings.writer_dsn, settings.reader_dsn, settings.auditor_dsn, settings.dbt_dsn)
+    if settings.dsn is None and any(dsn is not None for dsn in roles):
         yield settings
         return
     if settings.dsn is not None:

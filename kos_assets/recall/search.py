@@ -58,7 +58,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Hit:
-    """One result: the fixed index line (R2) and where it comes from (R9). `similar_to`: near-duplicates in the page."""
+    """One result: the fixed index line (R2) and where it comes from (R9).
+
+    `stale`: semantic and long unverified. `index_behind`: its text is newer than its index (R8). `similar_to`:
+    near-duplicates in the page.
+    """
 
     memory_id: UUID
     index_line: str
@@ -70,6 +74,7 @@ class Hit:
     event_at: datetime | None
     verified_at: datetime | None
     stale: bool
+    index_behind: bool
     path: str | None
     score: float
     bm25: float | None
@@ -108,10 +113,13 @@ class Recall:
         store: Store,
         embedder: Embedder | None,
         *,
+        stale_after_days: int = 180,
         words_weight: float | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`words_weight` overrides the shipped weight of words in ranking: for measuring only."""
+        """`stale_after_days`: when an unverified semantic memory is called stale. `words_weight` overrides the shipped
+        weight of words in ranking: for measuring only."""
+        self._stale_days = stale_after_days
         self.store = store
         self.embedder = embedder
         self.traces = TraceWriter(store)
@@ -133,7 +141,8 @@ class Recall:
             thresholds, calibrated = self._thresholds(session)
             found = self._ranked(session, query, vector) if query.text.strip() else _chosen_by_filters(session, query)
             page = found.ranked[: query.limit]
-            rows = store_search.lines(session, [item.candidate.memory_id for item in page])
+            rows = store_search.lines(session, [item.candidate.memory_id for item in page], stale_days=self._stale_days)
+            page = [item for item in page if item.candidate.memory_id in rows]  # retired between two statements
             _complete_previews(session, list(rows.values()))
             similar = store_search.similar_pairs(session, list(rows))
         hits = tuple(_hit(item, rows[item.candidate.memory_id], similar) for item in page)
@@ -178,7 +187,7 @@ class Recall:
             raise InputError(f"Fetch takes 1 to {MAX_FETCH} ids, not {len(wanted)}.")
         _check_scope(namespaces)
         with self.store.transaction(namespaces=namespaces) as open_session:
-            rows = store_search.whole(open_session, wanted)
+            rows = store_search.whole(open_session, wanted, stale_days=self._stale_days)
         at = self._clock().isoformat()
         for memory_id in rows:
             self.traces.read({"memory_id": str(memory_id), "at": at, "principal": principal, "session": session})
@@ -249,10 +258,10 @@ class Recall:
             "trace_id": str(answer.trace_id),
             "at": self._clock().isoformat(),
             "principal": query.principal,
-            "session": query.session,
+            "session": None if query.session is None else _storable(query.session),
             "namespaces": list(query.namespaces),
             "kind": "search",
-            "query": query.text.replace("\x00", ""),
+            "query": _storable(query.text),
             "filters": {
                 name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()
             },
@@ -264,7 +273,7 @@ class Recall:
                     "score": round(hit.score, 4),
                     "bm25": hit.bm25,
                     "cosine": hit.cosine,
-                    "stale": hit.stale,
+                    "index_behind": hit.index_behind,
                 }
                 for hit in answer.hits
             ],
@@ -330,7 +339,7 @@ def _complete_previews(session: Session, rows: Sequence[Row]) -> None:
         for row in rows
         if row["characters"] > len(row["content"]) and len(" ".join(row["content"].split())) < _PREVIEW_SOURCE
     }
-    for memory_id, whole in store_search.whole(session, list(short)).items() if short else ():
+    for memory_id, whole in store_search.whole(session, list(short), stale_days=0).items() if short else ():
         short[memory_id]["content"] = whole["content"]
 
 
@@ -357,6 +366,7 @@ def _hit(item: Ranked, row: Row, similar: Sequence[tuple[UUID, UUID]]) -> Hit:
         event_at=row["event_at"],
         verified_at=row["verified_at"],
         stale=bool(row["stale"]),
+        index_behind=bool(row["index_behind"]),
         path=row["note_path"],
         score=item.score,
         bm25=candidate.bm25,
@@ -366,3 +376,8 @@ def _hit(item: Ranked, row: Row, similar: Sequence[tuple[UUID, UUID]]) -> Hit:
         ),
         similar_to=tuple(sorted(twins)),
     )
+
+
+def _storable(text: str) -> str:
+    """The text as the database can hold it: without NUL and half surrogates."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kos_assets.errors import KosError
 from kos_assets.store import search as store_search
 from kos_assets.store.database import Store
 
 _BOUND = 10_000
 _BATCH = 200
 _WAIT_S = 0.2
+_log = logging.getLogger("kos.recall")
 
 
 class TraceWriter:
@@ -83,7 +84,8 @@ class TraceWriter:
                     store_search.record_traces(session, traces)
                 if reads:
                     store_search.record_reads(session, reads)
-        except KosError:
+        except Exception as error:  # a trace is worth less than the thread that writes the next ones
+            _log.warning("%d trace records were lost: %s", len(batch), type(error).__name__)
             self._lose(len(batch))
 
     def _lose(self, count: int) -> None:

@@ -157,7 +157,7 @@ def open_recall(settings: Settings) -> Iterator[Recall]:
     routed = embedder(load_routing(settings.inference_file))
     pool_size = limits.workers + 1  # one for the writer of traces
     with Store(_with_statement_timeout(dsn, limits.timeout_s), pool_size=pool_size, wait_s=_POOL_WAIT_S) as store:
-        recall = Recall(store, routed)
+        recall = Recall(store, routed, stale_after_days=settings.stale_after_days)
         try:
             yield recall
         finally:

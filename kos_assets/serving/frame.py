@@ -19,7 +19,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _STORED = ("heading", "path", "home", "author")
 _OURS = (
     "namespace", "memory_type", "provenance", "confidence", "event_at", "event_rule", "verified_at", "stale",
-    "created_at", "updated_at", "expires_at",
+    "index_behind", "created_at", "updated_at", "expires_at",
 )  # fmt: skip
 
 

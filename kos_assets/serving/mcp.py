@@ -70,7 +70,7 @@ def build_mcp(service: Service) -> FastMCP[Any]:
 def _search_tool(service: Service) -> FunctionTool:
     async def search_memories(
         *,
-        query: Annotated[str, Field(description="Words or a question; empty: filters alone, newest first")] = "",
+        query: Annotated[str, Field(description="Words or a question; empty: filters alone")] = "",
         limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 10,
         namespaces: Annotated[list[str] | None, Field(description="Fewer than all allowed")] = None,
         types: list[MemoryType] | None = None,

@@ -89,6 +89,7 @@ class SearchResult(BaseModel):
     event_at: datetime | None = Field(description="When it happened.")
     verified_at: datetime | None = Field(description="When it was last re-checked.")
     stale: bool = Field(description="Unverified for so long that it should be checked before use.")
+    index_behind: bool = Field(description="Its text changed a moment ago and is not fully indexed yet.")
     path: str | None = Field(description="The note's file in the vault.")
     score: float = Field(description="Relevance after weighting; compares rows of one answer only.")
     matched_by: list[Literal["words", "meaning"]] = Field(description="Which search found it; empty for filters alone.")
@@ -129,6 +130,7 @@ class Memory(BaseModel):
     event_rule: str = Field(description="Where `event_at` comes from.")
     verified_at: datetime | None
     stale: bool
+    index_behind: bool
     path: str | None
     home: str
     created_at: datetime

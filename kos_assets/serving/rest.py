@@ -34,6 +34,7 @@ SEARCH_EXAMPLE = {
             "event_at": "2026-03-02T09:00:00Z",
             "verified_at": None,
             "stale": False,
+            "index_behind": False,
             "path": "decisions/queue.md",
             "score": 0.87,
             "matched_by": ["words", "meaning"],

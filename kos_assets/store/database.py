@@ -217,15 +217,18 @@ def parse_dsn(dsn: str) -> dict[str, Any]:
 
 
 def with_database(dsn: str, database: str, *, driver: str = "") -> str:
-    """The DSN as a URL with another database; `driver` such as `+psycopg2` makes it a SQLAlchemy URL."""
+    """The DSN as a URL with another database; `driver` such as `+psycopg2` makes it a SQLAlchemy URL.
+
+    A socket's folder has no place in a URL's authority, so it travels in the query, with its port; a host that is not
+    named stays unnamed (the client's default).
+    """
     from urllib.parse import quote
 
     parts = parse_dsn(dsn)
     user, password = quote(str(parts.get("user", "")), safe=""), quote(str(parts.get("password", "")), safe="")
-    host, port = parts.get("host", "127.0.0.1"), parts.get("port", 5432)
-    extra = "&".join(
-        f"{key}={quote(str(value), safe='')}"
-        for key, value in sorted(parts.items())
-        if key not in {"user", "password", "host", "port", "dbname"}
-    )
-    return f"postgresql{driver}://{user}:{password}@{host}:{port}/{database}" + (f"?{extra}" if extra else "")
+    host, apart, address = str(parts.get("host", "")), {"user", "password", "dbname"}, ""
+    if host and not host.startswith("/"):
+        address = f"{f'[{host}]' if ':' in host else host}:{parts.get('port', 5432)}"
+        apart |= {"host", "port"}
+    extra = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in sorted(parts.items()) if key not in apart)
+    return f"postgresql{driver}://{user}:{password}@{address}/{database}" + (f"?{extra}" if extra else "")

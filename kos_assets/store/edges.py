@@ -34,7 +34,6 @@ def relink_similar(session: Session, memory_ids: Sequence[UUID], distance: float
     return session.run(_SQL["relink_similar"], memory_ids=list(memory_ids), distance=distance, neighbours=_NEIGHBOURS)
 
 
-
 def add(session: Session, src_id: UUID, kind: str, dst_id: UUID) -> None:
     """Add one edge if it is not there."""
     session.run(_SQL["add"], src_id=src_id, kind=kind, dst_id=dst_id)

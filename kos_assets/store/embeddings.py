@@ -41,7 +41,6 @@ def of_memories(session: Session, model_key: int, memory_ids: Sequence[UUID]) ->
     return session.rows(_SQL["of_memories"], model_key=model_key, memory_ids=list(memory_ids))
 
 
-
 def delete_stale(session: Session, memory_ids: Sequence[UUID]) -> int:
     """Delete vectors that were made from another text than the memories have now (R8); the number deleted."""
     return session.run(_SQL["delete_stale"], memory_ids=list(memory_ids))
@@ -63,9 +62,12 @@ def insert(session: Session, model_key: int, vectors: Sequence[tuple[UUID, int, 
     )
 
 
-def pending(session: Session, model_key: int, limit: int) -> list[Row]:
-    """Texts without a vector under a model: memory_id, ordinal, embed_hash, heading, content, heading_path, body."""
-    return session.rows(_SQL["pending"], model_key=model_key, limit=limit)
+def pending(session: Session, model_key: int, limit: int, without: Sequence[str] = ()) -> list[Row]:
+    """Texts without a vector under a model: memory_id, ordinal, embed_hash, heading, content, heading_path, body.
+
+    `without`: hashes of texts to leave out, which the model has refused.
+    """
+    return session.rows(_SQL["pending"], model_key=model_key, limit=limit, without=list(without))
 
 
 def count_pending(session: Session, model_key: int) -> int:

@@ -54,7 +54,7 @@ from (
 inner join kos.live_memories as m on w.memory_id = m.memory_id
 left join kos.embeddings as e
     on e.model_key = %(model_key)s and w.memory_id = e.memory_id and w.ordinal = e.ordinal and w.embed_hash = e.content_hash
-where e.memory_id is null
+where e.memory_id is null and w.embed_hash <> all(%(without)s::text[])
 order by w.memory_id, w.ordinal limit %(limit)s;
 
 -- name: count_pending

@@ -4,7 +4,7 @@
 select
     memory_id, namespace, memory_type, type_reason, type_confidence, heading, content, summary, provenance, confidence,
     supersedes, folded_into, note_id, note_path, author, home_path, lang, event_at, event_zone, event_rule, keywords,
-    verified_at, expires_at, deleted_at, deleted_reason, content_hash, fold_hash, created_at, updated_at
+    verified_at, verified_by, expires_at, deleted_at, deleted_reason, content_hash, fold_hash, created_at, updated_at
 from kos.memories where memory_id = any(%(memory_ids)s::uuid[]) order by memory_id for no key update;
 
 -- name: fold_groups
@@ -31,6 +31,7 @@ update kos.memories set
     confidence = %(confidence)s, folded_into = %(folded_into)s, note_path = %(note_path)s, author = %(author)s,
     home = %(home)s::text::ltree, home_path = %(home_path)s, lang = %(lang)s, event_at = %(event_at)s,
     event_zone = %(event_zone)s, event_rule = %(event_rule)s, keywords = %(keywords)s, verified_at = %(verified_at)s,
+    verified_by = %(verified_by)s,
     expires_at = %(expires_at)s, deleted_at = %(deleted_at)s, deleted_reason = %(deleted_reason)s,
     content_hash = %(content_hash)s, fold_hash = %(fold_hash)s, updated_at = now()
 where memory_id = %(memory_id)s;

@@ -170,13 +170,25 @@ def _create_roles(connection: psycopg.Connection[dict[str, Any]], settings: Sett
         row = connection.execute(blocks("roles")["role_exists"], {"role": f"kos_{role}"}).fetchone()
         if not (row and row["present"]):
             connection.execute(sql.SQL("create role {} nologin").format(name))
-        if role in _LOGIN_ROLES and not getattr(settings, f"{role}_dsn"):
-            password = sql.Literal(derived_password(str(settings.dsn), role))
-            connection.execute(sql.SQL("alter role {} login password {}").format(name, password))
+        password = _password(settings, role) if role in _LOGIN_ROLES else None
+        if password is not None:
+            connection.execute(sql.SQL("alter role {} login password {}").format(name, sql.Literal(password)))
     administrator = sql.Identifier(str(connection.info.user))
     connection.execute(sql.SQL("grant kos_owner, kos_view to {}").format(administrator))
     database = sql.Identifier(str(parse_dsn(role_dsn(settings, "owner")).get("dbname", connection.info.dbname)))
     connection.execute(sql.SQL("grant create on database {} to kos_owner").format(database))
+
+
+def _password(settings: Settings, role: str) -> str | None:
+    """The password to set: the one in the role's own DSN, else the derived one.
+
+    None when that DSN names another account or no password: how such a role logs in is the administrator's business.
+    """
+    explicit = getattr(settings, f"{role}_dsn")
+    if not explicit:
+        return derived_password(str(settings.dsn), role)
+    parts = parse_dsn(explicit)
+    return str(parts["password"]) if parts.get("user") == f"kos_{role}" and parts.get("password") else None
 
 
 def _create_schemas(connection: psycopg.Connection[dict[str, Any]]) -> None:

@@ -116,14 +116,18 @@ def filtered(session: Session, filters: Filters, limit: int) -> list[UUID]:
     return [row["memory_id"] for row in session.rows(_SQL["filtered"], limit=limit, **filters.values())]
 
 
-def lines(session: Session, memory_ids: Sequence[UUID]) -> dict[UUID, Row]:
+def lines(session: Session, memory_ids: Sequence[UUID], *, stale_days: int) -> dict[UUID, Row]:
     """What an index line and its context need; `content` is the first 2,000 of `characters`."""
-    return {row["memory_id"]: row for row in session.rows(_SQL["lines"], memory_ids=list(memory_ids))}
+    return {
+        row["memory_id"]: row for row in session.rows(_SQL["lines"], memory_ids=list(memory_ids), stale_days=stale_days)
+    }
 
 
-def whole(session: Session, memory_ids: Sequence[UUID]) -> dict[UUID, Row]:
+def whole(session: Session, memory_ids: Sequence[UUID], *, stale_days: int) -> dict[UUID, Row]:
     """Whole memories."""
-    return {row["memory_id"]: row for row in session.rows(_SQL["whole"], memory_ids=list(memory_ids))}
+    return {
+        row["memory_id"]: row for row in session.rows(_SQL["whole"], memory_ids=list(memory_ids), stale_days=stale_days)
+    }
 
 
 def similar_pairs(session: Session, memory_ids: Sequence[UUID]) -> list[tuple[UUID, UUID]]:

@@ -33,7 +33,11 @@ from kos.filtered_page(
 select
     m.memory_id, m.namespace, m.memory_type, m.heading, left(m.content, 2000) as content,
     char_length(m.content) as characters, m.provenance, m.confidence,
-    m.importance, m.event_at, m.event_rule, m.verified_at, m.note_path, (m.content_hash is distinct from m.indexed_hash) as stale
+    m.importance, m.event_at, m.event_rule, m.verified_at, m.note_path, (m.content_hash is distinct from m.indexed_hash) as index_behind,
+    (
+        m.memory_type = 'semantic'
+        and coalesce(m.verified_at, m.event_at, m.created_at) < now() - make_interval(days => %(stale_days)s::integer)
+    ) as stale
 from kos.live_memories as m
 where m.memory_id = any(%(memory_ids)s::uuid[]);
 
@@ -41,7 +45,11 @@ where m.memory_id = any(%(memory_ids)s::uuid[]);
 select
     m.memory_id, m.namespace, m.memory_type, m.heading, m.content, m.provenance, m.confidence, m.author, m.event_at,
     m.event_rule, m.verified_at, m.note_path, m.home_path, m.created_at, m.updated_at, m.expires_at,
-    (m.content_hash is distinct from m.indexed_hash) as stale
+    (m.content_hash is distinct from m.indexed_hash) as index_behind,
+    (
+        m.memory_type = 'semantic'
+        and coalesce(m.verified_at, m.event_at, m.created_at) < now() - make_interval(days => %(stale_days)s::integer)
+    ) as stale
 from kos.live_memories as m
 where m.memory_id = any(%(memory_ids)s::uuid[]);
 

@@ -85,6 +85,28 @@ def test_a_failed_run_is_asked_for_again(
     assert key(tick(instance, bound, cursor))
 
 
+def test_a_failure_that_stays_is_not_repeated_each_minute(
+    settings: Settings, instance: dg.DagsterInstance, bound: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D3: while the index still differs, the third failure makes the sensor wait; a changed vault does not wait."""
+    cursor = tick(instance, bound, None).cursor
+    for _ in range(3):
+        instance.report_run_failed(instance.add_run(dg.DagsterRun(job_name="ingest")))
+    ended = time.time()
+    for after in (1, 65, 200):
+        monkeypatch.setattr(time, "time", lambda after=after: ended + after)
+        waiting = tick(instance, bound, cursor)
+        assert not waiting.run_requests
+        assert waiting.cursor is None
+        assert "waiting before the next" in str(waiting.skip_reason)
+    assert settings.vault is not None
+    (settings.vault / "new.md").write_text("# New\n", "utf-8")
+    at_once = tick(instance, bound, cursor)
+    assert key(at_once)
+    monkeypatch.setattr(time, "time", lambda: ended + 241)
+    assert key(tick(instance, bound, at_once.cursor))
+
+
 def test_stamps_do_not_go_round_in_circles(
     settings: Settings, instance: dg.DagsterInstance, bound: dict[str, Any]
 ) -> None:

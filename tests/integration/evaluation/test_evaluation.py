@@ -113,6 +113,10 @@ def test_the_benchmark_measures_what_it_loads(database: Settings, embedder: Embe
     vocabulary = bench_corpus.read_vocabulary(DEMO / "vault" / "daily", embedder.embed_documents(texts))
     questions = ["when was the outage?", "who owns the gateway?", "water at the hut"]
     figures = bench.search_figures(database, embedder, vocabulary, questions, memories=600, chunks=2)
+    assert {figure.group for figure in figures} == {"1,200 chunks (600 memories)"}
+    assert [figure.what for figure in figures if "p50, rare" in figure.what] == [
+        "search p50, rare namespace, 3 of 600 memories"
+    ]
     recalls = [figure for figure in figures if "brute force" in figure.what]
     assert len(recalls) == 4
     assert all(figure.met for figure in recalls), recalls

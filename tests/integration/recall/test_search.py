@@ -145,7 +145,10 @@ def test_results_say_where_they_come_from(demo: Any) -> None:
     assert digest["provenance"] == "output"
     assert digest["namespace"] == "agent:scribe"
     assert 0 < digest["confidence"] < 0.95
-    assert digest["stale"] is False
+    assert digest["index_behind"] is False
+    boiler = search_payload(demo.recall.search(Query("boiler service interval", EVERYTHING, home="areas/home")))
+    told = {row["path"]: row["stale"] for row in boiler["results"]}
+    assert told["areas/home/Boiler.md"] is True, "verified in 2025, and long ago"
     assert digest["event_at"].startswith("2026-")
     assert json.loads(json.dumps(payload)) == payload
 

@@ -31,11 +31,11 @@ def test_a_row_whose_text_is_newer_than_its_index_says_so(
         sync_notes(writer, settings)
         sync_memories(writer)
         [hit] = recall.search(Query("pump", ("global",))).hits
-        assert hit.stale
+        assert hit.index_behind
         assert "boathouse" in hit.index_line
         sync_chunks(writer, count_tokens=embedder.count_tokens)
         [hit] = recall.search(Query("boathouse", ("global",))).hits
-        assert not hit.stale
+        assert not hit.index_behind
         assert hit.matched_by == ("words",)
         assert hit.cosine is None, "the old text's vector is gone, not served"
         ingest_vault(writer, embedder, settings)

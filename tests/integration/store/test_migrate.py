@@ -123,13 +123,33 @@ def test_the_wrong_encoding_is_refused(postgres: testing.TestServer, tmp_path: P
             connection.execute("drop database kos_latin with (force)")
 
 
-def test_roles_of_their_own_dsn_keep_their_password(database: Settings) -> None:
-    """S1: where a person gave a role's own DSN, migrating does not set that role's password."""
+@pytest.mark.parametrize("role", ["reader", "writer", "auditor", "dbt"])
+def test_a_role_logs_in_with_its_own_dsn(empty: Settings, role: str) -> None:
+    """S5: the password in a role's own DSN is the one that migrating sets, so that this DSN works."""
+    own = psycopg.conninfo.make_conninfo(str(empty.dsn), user=f"kos_{role}", password="m'ine \\ {}")
+    override: dict[str, Any] = {f"{role}_dsn": own}
+    given = replace(empty, **override)
+    try:
+        with testing.connect(empty) as owner:
+            if owner.execute("select 1 from pg_roles where rolname = %s", [f"kos_{role}"]).fetchone():
+                owner.execute(f"alter role kos_{role} nologin password null")  # as on a new server
+        assert migrate(given) == NAMES
+        check_current(own)
+        with testing.connect(given, role) as connection:
+            assert connection.execute("select current_user").fetchone() == (f"kos_{role}",)
+    finally:
+        migrate(empty)  # roles are the server's: the other tests log in with derived passwords
+    check_current(role_dsn(empty, role))
+
+
+@pytest.mark.parametrize("account", ["someone:mine", "kos_reader"], ids=["another account", "no password"])
+def test_roles_without_a_password_of_their_own_keep_theirs(database: Settings, account: str) -> None:
+    """S1: where a role's own DSN names another account or no password, migrating leaves that role's password alone."""
     with testing.connect(database) as owner:
         password = "select rolpassword from pg_authid where rolname = %s"
         before = owner.execute(password, ["kos_reader"]).fetchone()
         writer = owner.execute(password, ["kos_writer"]).fetchone()
-        migrate(replace(database, reader_dsn="postgresql://kos_reader:mine@127.0.0.1/kos"))
+        migrate(replace(database, reader_dsn=f"postgresql://{account}@127.0.0.1/kos"))
         assert owner.execute(password, ["kos_reader"]).fetchone() == before
         assert owner.execute(password, ["kos_writer"]).fetchone() != writer  # set again: a new salt
 

@@ -19,6 +19,7 @@ from sensors.vault_changes import (
     differences,
     fingerprint,
     needs_index,
+    pauses,
     resting_until,
     retry_pause,
     waiting_for_stamp,
@@ -149,6 +150,19 @@ def test_the_cursor_is_small_and_survives_rubbish() -> None:
 def test_a_failed_run_is_asked_for_again_after_a_growing_pause(failures: int, seconds: float) -> None:
     """D3: work stays pending through an outage and is taken up again by itself."""
     assert retry_pause(failures) == seconds
+
+
+def test_a_failed_run_is_not_repeated_before_its_pause_is_over() -> None:
+    """D3: after three failures the index still differs, and nothing is asked for in 240 s unless the vault changes."""
+    seen, changed = look({"a.md": (3, LONG_AGO)}), look({"a.md": (4, LONG_AGO)})
+    cursor = decide(Cursor(), seen, index({}), NOW).cursor
+    assert needs_index(cursor, seen, NOW + 100)  # on its own the look once a minute would ask again
+    assert decide(cursor, seen, index({}), NOW + 100).run
+    for after in (1, 61, 239):
+        assert pauses(cursor, seen, NOW + after, failures=3, ended_at=NOW)
+        assert not pauses(cursor, changed, NOW + after, failures=3, ended_at=NOW)
+    assert not pauses(cursor, seen, NOW + 240, failures=3, ended_at=NOW)
+    assert not pauses(cursor, seen, NOW + 1, failures=0, ended_at=NOW)
 
 
 def test_only_fresh_notes_wait_for_a_stamp() -> None:

@@ -36,6 +36,7 @@ def memory(**changes: Any) -> dict[str, Any]:
         "event_rule": "frontmatter",
         "verified_at": None,
         "stale": False,
+        "index_behind": False,
         "path": "decisions/queue.md",
         "home": "decisions",
         "created_at": "2026-03-02T10:00:00Z",
@@ -48,7 +49,7 @@ def found(query: str = "kafka", **changes: Any) -> dict[str, Any]:
     """A search payload with one result."""
     line = f"[{KNOWN}] Queue decision — We leave Kafka."
     names = ("memory_id", "heading", "namespace", "memory_type", "provenance", "confidence", "event_at", "verified_at")
-    shared = {name: memory()[name] for name in (*names, "stale", "path")}
+    shared = {name: memory()[name] for name in (*names, "stale", "index_behind", "path")}
     return {
         "query": query,
         "confidence": "strong",

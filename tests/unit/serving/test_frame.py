@@ -34,7 +34,7 @@ def test_fetch_text_states_every_fact_of_the_payload(samples: Any) -> None:
     whole = samples.memory(verified_at="2026-04-01T00:00:00Z", expires_at="2027-01-01T00:00:00Z", stale=True)
     text = fetch_text({"memories": [whole], "missing": [str(samples.unknown)]})
     for name, value in whole.items():
-        if name not in {"content", "stale"}:
+        if name not in {"content", "stale", "index_behind"}:
             assert str(value) in text, name
     assert "stale yes" in text
     assert f"not found: {samples.unknown}" in text
@@ -48,6 +48,7 @@ def test_fetch_text_byte_for_byte(samples: Any) -> None:
         "\n"
         "memory 6f1d0a52-3c1b-5b8e-9b6e-2f5a7f0c9d31: namespace global, memory_type semantic, provenance raw, "
         "confidence 0.95, event_at 2026-03-02T09:00:00Z, event_rule frontmatter, verified_at none, stale no, "
+        "index_behind no, "
         "created_at 2026-03-02T10:00:00Z, updated_at 2026-03-03T10:00:00Z, expires_at none\n"
         "| heading: Queue decision\n"
         "| path: decisions/queue.md\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from kos_assets.errors import ConfigError, SchemaError, StoreError
 from kos_assets.settings import Settings
@@ -128,3 +129,26 @@ def test_another_database_of_the_same_server() -> None:
     moved = with_database(DSN, "dagster", driver="+psycopg2")
     assert moved == "postgresql+psycopg2://admin:p%40ss@db.example:6432/dagster?sslmode=require"
     assert parse_dsn(with_database(DSN, "other")) == {**parse_dsn(DSN), "dbname": "other"}
+
+
+@pytest.mark.parametrize(
+    ("dsn", "url"),
+    [
+        ("host=::1 port=6432 user=a password=b", "://a:b@[::1]:6432/other"),
+        ("postgresql://a:b@[2001:db8::7]/kos", "://a:b@[2001:db8::7]:5432/other"),
+        ("host='/var/run/my pg' port=6432 user=a password=b", "://a:b@/other?host=%2Fvar%2Frun%2Fmy%20pg&port=6432"),
+        ("postgresql://a:b@%2Ftmp/kos?sslmode=disable", "://a:b@/other?host=%2Ftmp&sslmode=disable"),
+        ("port=6432 user=a password=b dbname=kos", "://a:b@/other?port=6432"),
+        ("user=a password=b", "://a:b@/other"),
+    ],
+    ids=["IPv6", "IPv6 URL", "socket", "socket URL", "no host", "nothing"],
+)
+def test_a_url_leads_to_the_same_server(dsn: str, url: str) -> None:
+    """S1: IPv6 hosts, sockets and hosts that are not named survive the way into a URL, for libpq and SQLAlchemy."""
+    assert with_database(dsn, "other") == f"postgresql{url}"
+    wanted = {**parse_dsn(dsn), "dbname": "other"}
+    found = parse_dsn(with_database(dsn, "other"))
+    assert {"port": "5432", **found} == {"port": "5432", **wanted}
+    made = make_url(with_database(dsn, "other", driver="+psycopg2"))
+    arguments = made.get_dialect()().create_connect_args(made)[1]
+    assert {key: str(value) for key, value in arguments.items()} == found
