@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -124,22 +125,22 @@ class Recall:
         self.embedder = embedder
         self.traces = TraceWriter(store)
         self._words_weight = words_weight
-        self._embedding = ThreadPoolExecutor(max_workers=8, thread_name_prefix="kos-embed")
+        self._beside = ThreadPoolExecutor(max_workers=8, thread_name_prefix="kos-meaning")
+        self._turns = BoundedSemaphore(max(1, store.pool_size // 2))  # a search holds two connections
         self._clock = clock
 
     def close(self) -> None:
         """Store what traces are left; the store itself belongs to whoever made it."""
         self.traces.close()
-        self._embedding.shutdown()
+        self._beside.shutdown()
 
     def search(self, query: Query) -> Answer:
         """R1: the best memories for a question, as index lines. Raises InputError, StoreError."""
         _check(query)
         started = time.perf_counter()
-        vector = self._embedding.submit(self._embed, query.text)
-        with self.store.transaction(namespaces=query.namespaces) as session:
+        with self._turns, self.store.transaction(namespaces=query.namespaces) as session:
             thresholds, calibrated = self._thresholds(session)
-            found = self._ranked(session, query, vector) if query.text.strip() else _chosen_by_filters(session, query)
+            found = self._ranked(session, query) if query.text.strip() else _chosen_by_filters(session, query)
             page = found.ranked[: query.limit]
             rows = store_search.lines(session, [item.candidate.memory_id for item in page], stale_days=self._stale_days)
             page = [item for item in page if item.candidate.memory_id in rows]  # retired between two statements
@@ -164,9 +165,8 @@ class Recall:
         """What a question meets, without a page or a trace: for calibration. Raises InputError without vectors."""
         query = Query(text, namespaces)
         _check(query)
-        vector = self._embedding.submit(self._embed, text)
-        with self.store.transaction(namespaces=namespaces) as session:
-            found = self._ranked(session, query, vector)
+        with self._turns, self.store.transaction(namespaces=namespaces) as session:
+            found = self._ranked(session, query)
         if not found.by_meaning:
             raise InputError(
                 "There are no vectors to calibrate with.", why=" ".join(found.notes), fix="Run `kos ingest`."
@@ -196,30 +196,31 @@ class Recall:
             missing=tuple(memory_id for memory_id in wanted if memory_id not in rows),
         )
 
-    def _embed(self, text: str) -> tuple[Any, str]:
-        """The query's vector, or None and why there is none. Runs beside the lexical arm."""
-        if self.embedder is None:
-            return None, "No embedder is available: searched by words only."
-        if not text.strip():
-            return None, ""
-        try:
-            return self.embedder.embed_query(text), ""
-        except (ProviderUnavailableError, ItemError, ConfigError) as error:
-            return None, f"The embedder cannot be used ({error.code}): searched by words only."
+    def _meaning(self, query: Query) -> _Meaning:
+        """The dense arm on a connection of its own, beside the lexical arm: the query's vector and what it is near to.
 
-    def _dense_query(self, session: Session, embedded: tuple[Any, str], notes: list[str]) -> DenseQuery | None:
-        vector, reason = embedded
-        if vector is None or self.embedder is None:
-            notes.append(reason)
-            return None
-        model = store_search.active_model(session)
-        if model is None:
-            notes.append("Nothing is embedded yet: searched by words only.")
-            return None
-        if model["model_id"] != self.embedder.identity.model_id:
-            notes.append("The store's vectors come from another model: searched by words only. Run `kos reembed`.")
-            return None
-        return DenseQuery(model["model_key"], vector)
+        With filters the arm is left to `search_candidates`, which knows the rows that pass them.
+        """
+        if self.embedder is None:
+            return _Meaning(note="No embedder is available: searched by words only.")
+        try:
+            vector = self.embedder.embed_query(query.text)
+            model_id = self.embedder.identity.model_id
+        except (ProviderUnavailableError, ItemError, ConfigError) as error:
+            return _Meaning(note=f"The embedder cannot be used ({error.code}): searched by words only.")
+        with self.store.transaction(namespaces=query.namespaces) as session:
+            model = store_search.active_model(session)
+            if model is None:
+                return _Meaning(note="Nothing is embedded yet: searched by words only.")
+            if model["model_id"] != model_id:
+                return _Meaning(
+                    note="The store's vectors come from another model: searched by words only. Run `kos reembed`."
+                )
+            dense = DenseQuery(model["model_key"], vector)
+            if query.filters.any:
+                return _Meaning(dense)
+            rows = store_search.dense(session, dense, store_search.depth(query.limit))
+        return _Meaning(dense, [row["memory_id"] for row in rows])
 
     def _thresholds(self, session: Session) -> tuple[Thresholds, bool]:
         row = store_search.calibration(session)
@@ -227,8 +228,9 @@ class Recall:
             return DEFAULT_THRESHOLDS, False
         return Thresholds(row["weak"], row["strong"], row["rule"]), True
 
-    def _ranked(self, session: Session, query: Query, embedding: Future[tuple[Any, str]]) -> _Found:
-        """Both arms. While the query is being embedded, the database reads postings already."""
+    def _ranked(self, session: Session, query: Query) -> _Found:
+        """Both arms beside each other, then every candidate with both scores, ranked."""
+        beside = self._beside.submit(self._meaning, query) if self.store.pool_size > 1 else None
         own = detect(query.text)
         spoken = store_search.languages(session)[:_MOST_LANGUAGES]
         words = query_terms(query.text, list(dict.fromkeys([own, *spoken])))
@@ -237,10 +239,16 @@ class Recall:
         if terms and not query.filters.any:
             found = store_search.lexical(session, terms, store_search.depth(query.limit))
             chunks = [row["chunk_id"] for row in found]
-        notes: list[str] = []
-        dense = self._dense_query(session, embedding.result(), notes)
+        meaning = beside.result() if beside is not None else self._meaning(query)
+        dense, notes = meaning.dense, [meaning.note] if meaning.note else []
         rows = store_search.candidates(
-            session, terms=terms, dense=dense, filters=query.filters, limit=query.limit, chunks=chunks
+            session,
+            terms=terms,
+            dense=dense,
+            filters=query.filters,
+            limit=query.limit,
+            chunks=chunks,
+            nearest=meaning.nearest,
         )
         standings = {
             row["memory_id"]: Standing(row.pop("provenance"), row.pop("confidence"), row.pop("importance"))
@@ -304,6 +312,15 @@ def _check_scope(namespaces: Sequence[str]) -> None:
         raise InputError("No namespace is given.", why="A search without a scope finds nothing, never everything.")
     for name in namespaces:
         check_namespace(name)
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """The query's vector under the active model and what is near it (None: not asked yet), or why there is none."""
+
+    dense: DenseQuery | None = None
+    nearest: Sequence[UUID] | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)

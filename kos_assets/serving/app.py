@@ -155,7 +155,7 @@ def open_recall(settings: Settings) -> Iterator[Recall]:
     check_current(dsn)
     limits = Limits()
     routed = embedder(load_routing(settings.inference_file))
-    pool_size = limits.workers + 1  # one for the writer of traces
+    pool_size = 2 * limits.workers + 1  # a search holds two; one for the writer of traces
     with Store(_with_statement_timeout(dsn, limits.timeout_s), pool_size=pool_size, wait_s=_POOL_WAIT_S) as store:
         recall = Recall(store, routed, stale_after_days=settings.stale_after_days)
         try:

@@ -83,6 +83,7 @@ class Store:
     def __init__(self, dsn: str, *, pool_size: int = 4, wait_s: float = _CONNECT_TIMEOUT_S) -> None:
         """`wait_s`: seconds to wait for a connection before the database counts as not answering."""
         self._dsn = dsn
+        self.pool_size = pool_size
         self._pool = ConnectionPool(
             dsn,
             min_size=0,

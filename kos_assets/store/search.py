@@ -73,12 +73,13 @@ def candidates(
     filters: Filters,
     limit: int,
     chunks: Sequence[int] | None = None,
+    nearest: Sequence[UUID] | None = None,
 ) -> list[Row]:
     """Memories found by words or by meaning, each with both scores (bm25, cosine, matched, coverage), which arm found
     it (by_*), and what it is worth (provenance, confidence, importance).
 
     `terms`: (term, number of the query word that it is a form of). `limit`: the page that must be filled if it can be.
-    `chunks`: what `lexical` gave for these terms and `depth(limit)`, if it was asked before.
+    `chunks`, `nearest`: what `lexical` and `dense` gave for this query and `depth(limit)`, if they were asked before.
     """
     return session.rows(
         _SQL["candidates"],
@@ -87,6 +88,7 @@ def candidates(
         model_key=None if dense is None else dense.model_key,
         query=None if dense is None else half(dense.vector).to_text(),
         chunks=None if chunks is None else list(chunks),
+        nearest=None if nearest is None else list(nearest),
         depth=depth(limit),
         limit=limit,
         **filters.values(),

@@ -11,7 +11,7 @@ select
     memory_id, bm25, cosine, matched, coverage, by_words, by_meaning, provenance, confidence, importance
 from kos.search_candidates(
     %(terms)s::text[], %(groups)s::integer[], %(chunks)s::bigint[], %(model_key)s::smallint, %(query)s::text::halfvec,
-    %(depth)s::integer, %(limit)s::integer,
+    %(nearest)s::uuid[], %(depth)s::integer, %(limit)s::integer,
     %(types)s::text[], %(home)s::text, %(since)s::timestamptz, %(until)s::timestamptz, %(as_of)s::timestamptz
 );
 

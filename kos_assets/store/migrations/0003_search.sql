@@ -248,10 +248,11 @@ begin
 end $$;
 
 -- Both arms and the missing score of each candidate, in one call. p_terms or p_query may be null (no such arm);
--- p_limit is the page that must be filled, p_depth how much of each arm is looked at first. p_chunks is what the lexical
--- arm gave at that depth, if it was asked before (while the query was being embedded).
+-- p_limit is the page that must be filled, p_depth how much of each arm is looked at first. p_chunks and
+-- p_nearest are what the arms gave at that depth, if they were asked before (beside each other); null: ask here.
 create function kos.search_candidates(
-    p_terms text[], p_groups integer[], p_chunks bigint[], p_model smallint, p_query halfvec, p_depth integer, p_limit integer,
+    p_terms text[], p_groups integer[], p_chunks bigint[], p_model smallint, p_query halfvec, p_nearest uuid[],
+    p_depth integer, p_limit integer,
     p_types text[], p_home text, p_since timestamptz, p_until timestamptz, p_as_of timestamptz
 )
 returns table (
@@ -263,6 +264,7 @@ set search_path = kos, public, pg_temp set plan_cache_mode = force_custom_plan a
 declare
     v_depth integer := p_depth;
     v_chunks bigint[] := p_chunks;
+    v_nearest uuid[] := p_nearest;
     v_filter uuid[];
     v_words uuid[];
     v_meaning uuid[];
@@ -289,8 +291,12 @@ begin
             ) as f;
         end if;
         if p_query is not null then
-            select array_agg(distinct d.memory_id), count(*) >= v_depth into v_meaning, v_meaning_goes_on
-            from kos.dense_arm(p_model, p_query, v_depth, v_filter) as d;
+            if v_nearest is null then
+                v_nearest := array(select d.memory_id from kos.dense_arm(p_model, p_query, v_depth, v_filter) as d);
+            end if;
+            v_meaning_goes_on := cardinality(v_nearest) >= v_depth;
+            v_meaning := array(select distinct u.id from unnest(v_nearest) as u (id));
+            v_nearest := null;
         end if;
         v_all := array(select distinct u.id from unnest(v_words || v_meaning) as u (id));
         -- several chunks of few memories can fill an arm: look further until the page is full or nothing is left

@@ -224,7 +224,8 @@ kos.lexical_arm(text[], integer[], integer), kos.lexical_scores(text[], integer[
 kos.posting_scores(bigint, text[], float8[], float8),
 kos.dense_arm(smallint, halfvec, integer, uuid[]),
 kos.search_candidates(
-    text[], integer[], bigint[], smallint, halfvec, integer, integer, text[], text, timestamptz, timestamptz, timestamptz
+    text[], integer[], bigint[], smallint, halfvec, uuid[], integer, integer, text[], text, timestamptz, timestamptz,
+    timestamptz
 ),
 kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 from public;
@@ -232,7 +233,8 @@ grant execute on function
 kos.corpus_size(), kos.corpus_languages(), kos.lexical_arm(text[], integer[], integer),
 kos.dense_arm(smallint, halfvec, integer, uuid[]),
 kos.search_candidates(
-    text[], integer[], bigint[], smallint, halfvec, integer, integer, text[], text, timestamptz, timestamptz, timestamptz
+    text[], integer[], bigint[], smallint, halfvec, uuid[], integer, integer, text[], text, timestamptz, timestamptz,
+    timestamptz
 ),
 kos.filtered_page(text[], text, timestamptz, timestamptz, timestamptz, integer)
 to kos_reader, kos_writer;

@@ -74,7 +74,7 @@ def _dense(corpus: Any, memory_ids: Any = None) -> dict[str, Any]:
 
 def _candidates(corpus: Any, **filters: Any) -> dict[str, Any]:
     nothing = dict.fromkeys(("types", "home", "since", "until", "as_of"))
-    common = {"terms": ["w2", "w700"], "groups": [1, 2], "limit": 60, "depth": 60, "chunks": None}
+    common = {"terms": ["w2", "w700"], "groups": [1, 2], "limit": 60, "depth": 60, "chunks": None, "nearest": None}
     return {**_dense(corpus), **common, **nothing, **filters}
 
 
@@ -170,7 +170,7 @@ def test_no_step_of_a_whole_search_scans_a_large_table(corpus: Any, plans: Plans
 def test_fetch_and_index_lines_go_by_primary_key(corpus: Any, plans: Plans) -> None:
     """S5: uuid equality is leakproof: the live view is entered through memories_pkey."""
     for block in ("whole", "lines"):
-        nested = plans(SEARCH[block], corpus.scope, memory_ids=list(corpus.ids[:10]))
+        nested = plans(SEARCH[block], corpus.scope, memory_ids=list(corpus.ids[:10]), stale_days=180)
         assert scans(nested, "memories") == {("Index Scan", "memories_pkey")}
 
 

@@ -119,7 +119,8 @@ def _page(session: Session, planted: Planted) -> set[UUID]:
 
 def _lines(session: Session, planted: Planted) -> set[UUID]:
     every = [planted.live, planted.foreign, *planted.gone.values()]
-    return set(search.lines(session, every)) | set(search.whole(session, every))
+    found = search.lines(session, every, stale_days=180)
+    return set(found) | set(search.whole(session, every, stale_days=180))
 
 
 PATHS: dict[str, Callable[[Session, Planted], set[UUID]]] = {
