@@ -136,6 +136,12 @@ def test_rules_named_by_tests_exist() -> None:
     assert ids <= rules, ids - rules
 
 
+def test_docs_are_finished() -> None:
+    """House rule 15: no figure is left to be filled in."""
+    for path in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]:
+        assert not re.search(r"@[A-Z]{3,}@", path.read_text("utf-8")), _name(path)
+
+
 def test_the_project_speaks_of_itself_only() -> None:
     """No path of a machine, and no data of a workplace, in what is committed."""
     suspects = re.compile(r"/(?:home|Users)/(?!me\b)\w+")

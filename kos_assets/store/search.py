@@ -13,7 +13,7 @@ from kos_assets.store.embeddings import Vector, half
 from kos_assets.store.sql import blocks
 
 _SQL = blocks("search")
-_DEPTH = 60
+_DEPTH = 40
 
 
 @dataclass(frozen=True)
