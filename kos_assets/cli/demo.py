@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -220,13 +221,21 @@ def _keep_running(settings: Settings) -> None:
     run_up(settings, service_argv=SERVICE, on_event=lambda text: err.print(text, markup=False))
 
 
+def _program() -> str:
+    """This command as it can be typed here: from a checkout, the one in its .venv."""
+    found = Path(sys.argv[0]).absolute()
+    near = found.name == "kos" and found.is_relative_to(Path.cwd())
+    return shlex.quote(found.relative_to(Path.cwd()).as_posix()) if near else "kos"
+
+
 def _what_next(home: Path) -> None:
     out.print("\n[bold]Try next[/]")
-    kos = f"kos --data-dir {shlex.quote(str(home))}"
+    program = _program()
+    kos = f"{program} --data-dir {shlex.quote(str(home))}"
     for command, what in (
-        (f'kos --data-dir {home} search "who is on call for the gateways?"', "ask it something"),
+        (f'{kos} search "who is on call for the gateways?"', "ask it something"),
         (f"{kos} up", "the Dagster UI with the lineage, REST and MCP, and a watched vault"),
         (f"{kos} quarantine", "what was wrong with the nasty files, and how to mend it"),
-        ("kos --vault ~/notes up", "your own vault (no file is touched before `kos init`)"),
+        (f"{program} --vault ~/notes up", "your own vault (no file is touched before `kos init`)"),
     ):
         out.print(f"  {command}\n      {what}", markup=False)
