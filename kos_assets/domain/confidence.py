@@ -70,8 +70,8 @@ def derive(gold: Sequence[float], probes: Sequence[float], rule: Rule) -> Thresh
 def signals(rows: Iterable[tuple[float | None, float]], *, model_speaks: bool = True) -> Signals:
     """The signals of a retrieval from (cosine, coverage) of its rows.
 
-    In a language that the model does not speak the words alone are evidence: an English model finds any two texts in
-    Cyrillic alike (0.66 between a wedding hall and a hut's stove in the demo).
+    In a language that the model does not speak the words alone are evidence: an English model finds any two texts of a
+    foreign script alike, whatever they say.
     """
     found = [(cosine, coverage) for cosine, coverage in rows if cosine is not None]
     evidence = ((cosine + coverage) / 2 if model_speaks else coverage for cosine, coverage in found)

@@ -1,7 +1,7 @@
 """How the two arms' scores become one order. Pure; the whole choice is `fuse`.
 
-Scores are fused, not ranks: on the note-sized and turn-sized public sets measured with `kos eval`, a convex sum of
-BM25 / max and min-max cosine was never worse than BM25 alone, while reciprocal ranks were.
+Scores are fused, not ranks (Bruch, Gai and Ingber, arXiv 2210.11934): a convex sum of BM25 / max and min-max cosine.
+The weight is chosen by `kos eval --words-weight`; the table is in docs/evaluation.md.
 """
 
 from __future__ import annotations

@@ -207,8 +207,8 @@ set search_path = kos, public, pg_temp as $$
 $$;
 
 -- Nearest vectors of memories and chunks under one model. A scope or filter that keeps at most 12,000 rows is scanned
--- exactly (about 10 ms); otherwise HNSW, iterating until the page is full. ef_search 1000: at 160 the recall of generated
--- rows, which are harder than real ones, was 0.90; at 1000 it is above 0.99 for some milliseconds more (`kos bench`).
+-- exactly; otherwise HNSW, iterating until the page is full. ef_search 1000 is what brings the recall of the benchmark's
+-- generated rows above 0.99 (`kos bench`).
 create function kos.dense_arm(p_model smallint, p_query halfvec, p_limit integer, p_memories uuid[])
 returns table (memory_id uuid, ordinal integer, cosine double precision)
 language plpgsql stable security definer
