@@ -172,10 +172,10 @@ def run_suite(dsn: str, suite: Sequence[Expectation] = SUITE) -> list[Outcome]:
 
 
 def memory_checks() -> AssetChecksDefinition:
-    """The suite as asset checks of `kos/memories`, run after the night's expiry; a breach raises the alarm."""
+    """The suite as asset checks of `kos/memories`, run after the night's hygiene; a breach raises the alarm."""
     specs = [
         AssetCheckSpec(
-            item.name, asset=MEMORIES, description=item.description, additional_deps=[AssetKey(["kos", "expired"])]
+            item.name, asset=MEMORIES, description=item.description, additional_deps=[AssetKey(["kos", "compacted"])]
         )
         for item in SUITE
     ]

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
 
-from kos_assets.errors import ConfigError
+from kos_assets.domain.principals import Principal, Role, readable_namespaces
+from kos_assets.errors import ConfigError, InputError
 
 ROLES = ("owner", "writer", "reader", "auditor", "dbt")
 
@@ -135,14 +136,34 @@ class Settings:
     )
     principal: str = field(
         default="owner",
-        metadata={"env": "KOS_PRINCIPAL", "toml": ("serving", "principal"), "help": "Who asks, written into traces."},
+        metadata={
+            "env": "KOS_PRINCIPAL",
+            "toml": ("serving", "principal"),
+            "help": "Who asks: the name of a person or agent.",
+        },
+    )
+    principal_role: str = field(
+        default="owner",
+        metadata={
+            "env": "KOS_ROLE",
+            "toml": ("serving", "role"),
+            "help": "What that principal is: agent, orchestrator or owner.",
+        },
+    )
+    principal_groups: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "env": "KOS_GROUPS",
+            "toml": ("serving", "groups"),
+            "help": "Groups whose shared: namespaces it reads and writes, comma separated.",
+        },
     )
     read_namespaces: tuple[str, ...] = field(
-        default=("global", "shared:owner"),
+        default=(),
         metadata={
             "env": "KOS_NAMESPACES",
             "toml": ("serving", "namespaces"),
-            "help": "Namespaces that recall may read, comma separated.",
+            "help": "Namespaces that recall may read, comma separated. Default: global, the principal's, its groups'.",
         },
     )
     gate_distance: float = field(
@@ -161,6 +182,14 @@ class Settings:
             "help": "Days after which an unverified semantic memory is stale.",
         },
     )
+    keep_traces_days: int = field(
+        default=365,
+        metadata={
+            "env": "KOS_KEEP_TRACES_DAYS",
+            "toml": ("hygiene", "keep_traces_days"),
+            "help": "Days that the records of retrievals are kept.",
+        },
+    )
 
     @property
     def zone(self) -> ZoneInfo:
@@ -171,6 +200,19 @@ class Settings:
             raise ConfigError(
                 f"Unknown time zone {self.time_zone!r}.", fix="Set KOS_TIME_ZONE to a name like Europe/Berlin."
             ) from error
+
+    @property
+    def who(self) -> Principal:
+        """The principal that this process acts for. Raises ConfigError."""
+        try:
+            return Principal(self.principal, cast("Role", self.principal_role), frozenset(self.principal_groups))
+        except InputError as error:
+            raise ConfigError(error.what, why=error.why, fix="Mend KOS_PRINCIPAL, KOS_ROLE or KOS_GROUPS.") from error
+
+    @property
+    def reading_namespaces(self) -> tuple[str, ...]:
+        """What recall may read: the setting, or what follows from the principal."""
+        return self.read_namespaces or readable_namespaces(self.who)
 
     def require_vault(self) -> Path:
         """The vault's path, or an error that says how to name one."""
@@ -263,6 +305,7 @@ def _refuse_unknown(toml: Mapping[str, Any], path: Path | None) -> None:
 
 
 def _check(settings: Settings) -> None:
+    _ = settings.who
     if not 0 < settings.gate_distance < 1:
         raise ConfigError(f"gate_distance must lie between 0 and 1, not {settings.gate_distance}.")
     hours, _, minutes = settings.nightly_at.partition(":")

@@ -27,9 +27,9 @@ import dagster as dg
 from kos_assets.errors import KosError
 from kos_assets.jobs import ingest
 from kos_assets.settings import Settings
-from kos_assets.store import notes
+from kos_assets.store import decisions, notes
 from kos_assets.store.database import Row, Store
-from kos_assets.vault import sidecar
+from kos_assets.vault import ledger, sidecar
 from kos_assets.vault.problems import Unreadable
 from kos_assets.vault.scan import FileStat, walk
 
@@ -171,8 +171,13 @@ def decide(cursor: Cursor, look: Look, index: Index, now: float) -> Decision:
 
 
 def look_at(root: Path, settings: Settings) -> Look:
-    """Walk the vault. Raises VaultError when it is not there (never taken for "everything was deleted")."""
-    files, unreadable = walk(root)
+    """Walk the vault, its ledger included: what other clones decided comes with it (V6).
+
+    Raises VaultError when it is not there (never taken for "everything was deleted").
+    """
+    notes_and_statements, unreadable = walk(root)
+    records = [FileStat(file.path, file.size, file.mtime_ns) for file in ledger.ledger_files(root)]
+    files = sorted([*notes_and_statements, *records], key=lambda stat: stat.path)
     adoption = sidecar.read_adoption(root)
     stamps = adoption is not None and adoption.stamp == "frontmatter"
     return Look(files, fingerprint(files, unreadable), stamps, settings.stamp_quiet_s)
@@ -216,6 +221,12 @@ def vault_changes(
 def _index(store: Store, settings: Settings) -> Index:
     with store.transaction(pipeline=True) as session:
         known = {row["path"]: row for row in notes.known(session, settings.source)}
+        statements = decisions.memory_files(session).values()
+        records = [
+            {**row, "path": f"{ledger.LEDGER}/{machine}/{month}.jsonl"}
+            for (machine, month), row in decisions.ledger_files(session).items()
+        ]
+        known |= {row["path"]: {**row, "stamped": True} for row in (*statements, *records)}
         held = {row["path"] for row in notes.quarantined(session) if row["severity"] == "blocked"}
     return Index(known, held)
 

@@ -45,7 +45,7 @@ _KEPT_RUNS: Final = 10
 _ENVIRONMENT_LOCK = threading.Lock()
 
 # Models that must see what the night's hygiene left; the rest follows from the lineage.
-_AFTER: Final = {"stg_memories": dg.AssetKey(["kos", "expired"])}
+_AFTER: Final = {"stg_memories": dg.AssetKey(["kos", "stale"])}
 
 # Notes and quarantine are two sources and one asset: the scan writes both.
 _TRANSLATION: Final = DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)

@@ -1,6 +1,7 @@
-"""The night's hygiene as assets: expiry, folded search statistics, old traces, old Dagster runs (H1, H4, D4).
+"""The night's hygiene as assets: expired, superseded and stale memories, folded search statistics, old traces, old
+Dagster runs (H1-H4, D4).
 
-Here: Dagster wiring, and the pruning of Dagster's own storage. Not here: expiry, folding, pruning of ours (hygiene/).
+Here: Dagster wiring, and the pruning of Dagster's own storage. Not here: what a step does to our store (hygiene/).
 """
 
 from __future__ import annotations
@@ -13,20 +14,22 @@ from typing import Final
 
 import dagster as dg
 
-from kos_assets.hygiene.expire import expire
 from kos_assets.hygiene.statistics import fold_statistics
+from kos_assets.hygiene.sweep import Step, sweep
 from kos_assets.hygiene.traces import prune_traces
 from kos_assets.jobs import MEMORIES, OUTAGE_RETRIES, permanent_failures
 from kos_assets.settings import Settings
+from kos_assets.store import invariants
 from kos_assets.store.database import Store
 
 GROUP: Final = "hygiene"
 EXPIRED: Final = dg.AssetKey(["kos", "expired"])
+COMPACTED: Final = dg.AssetKey(["kos", "compacted"])
+STALE: Final = dg.AssetKey(["kos", "stale"])
 LEXICAL_TERMS: Final = dg.AssetKey(["kos", "lexical_terms"])
 TRACES: Final = dg.AssetKey(["kos", "traces"])
 RUNS: Final = dg.AssetKey(["dagster", "runs"])
 
-KEEP_TRACES_DAYS: Final = 365
 _RUNS_PER_NIGHT: Final = 500
 _FINISHED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _OWNERS: Final = ["team:knowledge-os"]
@@ -42,17 +45,57 @@ _OWNERS: Final = ["team:knowledge-os"]
     description="Memories past their expires_at, retired with a history row. Recall has not shown them since that "
     "instant; this makes the state explicit. A bounded number per run.",
 )
-def expired(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+def expired(store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
     """H1: retire what has expired."""
+    return dg.MaterializeResult(metadata=_swept(store, settings, "expire"))
+
+
+@dg.asset(
+    key=COMPACTED,
+    deps=[EXPIRED],
+    group_name=GROUP,
+    kinds={"python", "postgres"},
+    owners=_OWNERS,
+    retry_policy=OUTAGE_RETRIES,
+    description="Supersede chains with their current version alone live: an older one that a crash, an import or an "
+    "undo left live is retired with a history row. Root, tip and length of chains longer than two hops are recorded.",
+)
+def compacted(store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
+    """H2: heal and record supersede chains."""
+    return dg.MaterializeResult(metadata=_swept(store, settings, "compact"))
+
+
+@dg.asset_check(
+    asset=COMPACTED,
+    retry_policy=OUTAGE_RETRIES,
+    description="No statement is live beside a later version of it, and no live one supersedes itself in a circle.",
+)
+def one_live_version(facts: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """H2: chains end with the current version, and are chains."""
     with permanent_failures():
-        started = perf_counter()
-        report = expire(store)
-    return dg.MaterializeResult(metadata={**report.metadata(), "seconds": _seconds_since(started)})
+        found = invariants.versions_single(facts)
+    whole = found.passed and found.figures["circular"] == 0
+    return dg.AssetCheckResult(passed=whole, metadata=dict(found.metadata()))
+
+
+@dg.asset(
+    key=STALE,
+    deps=[COMPACTED],
+    group_name=GROUP,
+    kinds={"python", "postgres"},
+    owners=_OWNERS,
+    retry_policy=OUTAGE_RETRIES,
+    description="Semantic memories that nobody confirmed for stale_after_days, on the list of `kos review` until they "
+    "are verified, changed or retired. A bounded number per run, oldest first.",
+)
+def stale(store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
+    """H3: list what is stale, and take off the list what is so no more."""
+    return dg.MaterializeResult(metadata=_swept(store, settings, "stale"))
 
 
 @dg.asset(
     key=LEXICAL_TERMS,
-    deps=[EXPIRED],
+    deps=[STALE],
     group_name=GROUP,
     kinds={"python", "postgres"},
     owners=_OWNERS,
@@ -75,13 +118,13 @@ def lexical_terms(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     owners=_OWNERS,
     retry_policy=OUTAGE_RETRIES,
     description="One row per retrieval, written by the service while it answers. Materialising it removes those older "
-    "than a year.",
+    "than keep_traces_days.",
 )
-def traces(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+def traces(store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
     """Prune old traces."""
     with permanent_failures():
         started = perf_counter()
-        deleted = prune_traces(store, keep_days=KEEP_TRACES_DAYS)
+        deleted = prune_traces(store, keep_days=settings.keep_traces_days)
     return dg.MaterializeResult(metadata={"traces_deleted": deleted, "seconds": _seconds_since(started)})
 
 
@@ -101,7 +144,8 @@ def runs(settings: dg.ResourceParam[Settings]) -> dg.MaterializeResult[None]:
     return dg.MaterializeResult(metadata=dict(report.metadata()))
 
 
-ASSETS: Final[Sequence[dg.AssetsDefinition]] = (expired, lexical_terms, traces, runs)
+ASSETS: Final[Sequence[dg.AssetsDefinition]] = (expired, compacted, stale, lexical_terms, traces, runs)
+CHECKS: Final[Sequence[dg.AssetChecksDefinition]] = (one_live_version,)
 
 
 @dataclass(frozen=True)
@@ -145,6 +189,14 @@ def prune_runs(
         more=len(doomed) > limit,
         seconds=perf_counter() - started,
     )
+
+
+def _swept(store: Store, settings: Settings, step: Step) -> dict[str, int | float | list[str]]:
+    """Run one step of hygiene; its counts, samples of ids and seconds."""
+    with permanent_failures():
+        started = perf_counter()
+        report = sweep(store, stale_after_days=settings.stale_after_days, steps=[step])[step]
+    return {**report.metadata(), "seconds": _seconds_since(started)}
 
 
 def _seconds_since(started: float) -> float:

@@ -9,6 +9,7 @@ from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.embeddings import sync_embeddings
 from kos_assets.ingest.memories import sync_memories
+from kos_assets.ingest.statements import sync_statements
 from kos_assets.jobs import (
     CHUNKS,
     EMBEDDINGS,
@@ -32,14 +33,18 @@ from kos_assets.store.database import Store
     owners=OWNERS,
     pool=INGEST_POOL,
     retry_policy=OUTAGE_RETRIES,
-    description="The unit of recall: one per note, through the gate. Equal notes are folded into one, history is kept, "
-    "links of notes become edges.",
+    description="The unit of recall: one per note, and one per statement of an agent with its file below memories/; through "
+    "the gate. Equal notes are folded into one, decisions of the ledger hold, history is kept, links become edges.",
 )
-def memories(store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
-    """Let the memory of every changed note follow it."""
+def memories(
+    store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings], embedder: dg.ResourceParam[Embedder]
+) -> dg.MaterializeResult[None]:
+    """Let statements follow their files and decisions, and the memory of every changed note follow it."""
     with permanent_failures():
-        report = sync_memories(store, progress=progress_log())
-    return dg.MaterializeResult(metadata=dict(report.metadata()))
+        statements = sync_statements(store, settings, embedder, progress=progress_log())
+        report = sync_memories(store, settings, progress=progress_log())
+    told = {f"statements_{name}": value for name, value in statements.metadata().items()}
+    return dg.MaterializeResult(metadata={**report.metadata(), **told})
 
 
 @dg.asset_check(

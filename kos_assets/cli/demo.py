@@ -154,7 +154,7 @@ def _calibrate(settings: Settings) -> None:
             writer,
             gold=load_questions(DEMO / "gold" / "flat.jsonl"),
             probes=load_questions(PROBES),
-            namespaces=settings.read_namespaces,
+            namespaces=settings.reading_namespaces,
         )
         recall.close()
         report = result.report
@@ -205,7 +205,7 @@ def _questions(settings: Settings) -> None:
         recall = Recall(reader, embedder_of(settings))
         try:
             for question in asked:
-                answer = recall.search(Query(question["text"], settings.read_namespaces, limit=SHOWN))
+                answer = recall.search(Query(question["text"], settings.reading_namespaces, limit=SHOWN))
                 out.print(f"\n[bold cyan]{question['text']}[/]  [dim]({question['why']})[/]")
                 out.print(f"  [bold]{answer.confidence}[/] · {answer.advice}")
                 for hit in answer.hits:

@@ -43,7 +43,7 @@ def calibrate(
             writer,
             gold=load_questions(gold) if gold else None,
             probes=load_questions(probes),
-            namespaces=found.read_namespaces,
+            namespaces=found.reading_namespaces,
         )
         recall.close()
     table(

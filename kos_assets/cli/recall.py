@@ -51,7 +51,7 @@ def search(
         answer = recall.search(
             Query(
                 text=query,
-                namespaces=tuple(namespace) if namespace else settings.read_namespaces,
+                namespaces=tuple(namespace) if namespace else settings.reading_namespaces,
                 limit=limit,
                 types=tuple(types or ()),
                 home=home.strip("/") if home else None,
@@ -84,8 +84,8 @@ def fetch(
     settings = settings_of(context)
     with _recall(settings, with_embedder=False) as recall:
         found = recall.fetch(
-            [_uuid(memory_id) for memory_id in memory_ids],
-            namespaces=tuple(namespace) if namespace else settings.read_namespaces,
+            [memory_id_of(memory_id) for memory_id in memory_ids],
+            namespaces=tuple(namespace) if namespace else settings.reading_namespaces,
             principal=settings.principal,
         )
     payload = fetch_payload(found)
@@ -129,7 +129,7 @@ def _time(option: str, text: str | None, settings: Settings, *, last: bool = Fal
         ) from error
 
 
-def _uuid(text: str) -> UUID:
+def memory_id_of(text: str) -> UUID:
     try:
         return UUID(text.strip("[]"))
     except ValueError as error:

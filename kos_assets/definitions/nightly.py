@@ -27,7 +27,7 @@ def build(settings: Settings, manifest: Path) -> dg.Definitions:
             dbt.health_models(manifest),
             health.health_snapshots,
         ],
-        asset_checks=[memory_checks()],
+        asset_checks=[memory_checks(), *hygiene.CHECKS],
         jobs=[jobs.nightly],
         schedules=[jobs.nightly_schedule(settings)],
         resources={**resources.from_environment(), "dbt": dbt.dbt_resource()},

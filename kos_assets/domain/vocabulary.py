@@ -17,7 +17,7 @@ MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 KOS_NAMESPACE = UUID("6f0a3c52-6b0e-5d0c-9a55-0f8b8f6c1d27")
 """The uuid5 namespace of every id that Knowledge OS mints."""
 
-_NAMESPACE = re.compile(r"^(global|(agent|shared):[A-Za-z0-9._-]+)$")
+_NAMESPACE = re.compile(r"global|(agent|shared):[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9]")
 _LABEL_LIMIT = 250
 _TREE_LIMIT = 4000
@@ -31,7 +31,10 @@ def memory_id_of_note(note_id: UUID) -> UUID:
 def check_namespace(name: str) -> str:
     """The name itself when it is `global`, `agent:<name>` or `shared:<group>`; else InputError."""
     if not _NAMESPACE.fullmatch(name):
-        raise InputError(f"{name!r} is not a namespace.", why="Namespaces are global, agent:<name> or shared:<group>.")
+        raise InputError(
+            f"{name[:80]!r} is not a namespace.",
+            why="Namespaces are global, agent:<name> or shared:<group>; a name is 1 to 64 letters, digits, . - and _.",
+        )
     return name
 
 

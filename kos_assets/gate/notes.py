@@ -15,17 +15,19 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from kos_assets.domain.decisions import MemoryState, fold
 from kos_assets.domain.folding import Copy, canonical
 from kos_assets.domain.indexing import written_day
 from kos_assets.domain.vocabulary import home_tree, memory_id_of_note
 from kos_assets.gate.authority import OWNER, Principal, check_write_authority
-from kos_assets.store import memories, notes
+from kos_assets.gate.ends import Ends
+from kos_assets.store import decisions, memories, notes
 from kos_assets.store.database import Row, Session
 
 _CARRIED = (
     "namespace", "memory_type", "type_reason", "type_confidence", "heading", "content", "provenance", "confidence",
     "note_path", "author", "home_path", "lang", "event_at", "event_zone", "event_rule", "keywords", "verified_at",
-    "verified_by", "expires_at", "content_hash", "fold_hash",
+    "verified_by", "verified_how", "boost", "expires_at", "content_hash", "fold_hash",
 )  # fmt: skip
 
 
@@ -46,18 +48,28 @@ class Written:
     memory_ids: list[UUID] = field(default_factory=list)
 
 
-def write_notes(session: Session, *, limit: int, at: datetime, principal: Principal = OWNER) -> Written:
-    """Let the memories of up to `limit` changed notes (and whole fold groups) follow their files. Idempotent."""
-    changed, members = _affected(session, limit)
+def write_notes(
+    session: Session,
+    *,
+    limit: int,
+    at: datetime,
+    ends: Ends,
+    principal: Principal = OWNER,
+    only: Sequence[UUID] | None = None,
+) -> Written:
+    """Let the memories of up to `limit` changed notes (and whole fold groups) follow their files, and the decisions
+    about them: forgotten ones (`ends`) are not live, verification and boost hold. Idempotent. `only`: these notes."""
+    changed, members = _affected(session, limit, only)
     written = Written(note_ids=sorted(changed))
     if not changed:
         return written
     rows = {row["note_id"]: row for row in notes.by_id(session, sorted(changed))}
-    fates = _fates(members)
+    fates = _fates(members, ends)
     involved = {note_id: memory_id_of_note(note_id) for note_id in changed | {row["note_id"] for row in members}}
     existing = memories.by_id(session, list(involved.values()))
     for namespace in {row["namespace"] for row in rows.values()}:
         check_write_authority(principal, namespace)
+    marks = fold(decisions.of_subjects(session, [str(memory_id) for memory_id in involved.values()]))
     batch = _Batch(at=at, principal=principal.name, written=written)
     for note_id, memory_id in sorted(involved.items()):
         row = rows.get(note_id)
@@ -65,15 +77,22 @@ def write_notes(session: Session, *, limit: int, at: datetime, principal: Princi
         if row is not None and row["deleted_at"] is not None:
             batch.settle(before, None, Fate("note_deleted"))
         else:
-            batch.settle(before, None if row is None else _memory(row), fates.get(note_id, Fate()))
+            wanted = None if row is None else _memory(row, marks.get(str(memory_id)))
+            batch.settle(before, wanted, fates.get(note_id) or _fate_alone(note_id, row or before, ends))
     batch.store(session)
     notes.mark_synced(session, {note_id: row["row_hash"] for note_id, row in rows.items()})
     return written
 
 
-def _affected(session: Session, limit: int) -> tuple[set[UUID], list[Row]]:
+def _fate_alone(note_id: UUID, row: Row | None, ends: Ends) -> Fate:
+    """The fate of a note that shares its text with no other."""
+    reason = ends.reason(note_id, row["namespace"], row.get("body_hash")) if row is not None else None
+    return Fate("forgotten" if reason else None)
+
+
+def _affected(session: Session, limit: int, only: Sequence[UUID] | None) -> tuple[set[UUID], list[Row]]:
     """Changed notes, closed over the groups that they leave or enter, and the members of those groups."""
-    first = notes.unsynced(session, limit)
+    first = notes.unsynced(session, limit) if only is None else notes.places(session, only)
     changed = {row["note_id"] for row in first}
     groups = {(row["namespace"], row["body_hash"]) for row in first if row["body_hash"]}
     fresh = changed
@@ -86,11 +105,14 @@ def _affected(session: Session, limit: int) -> tuple[set[UUID], list[Row]]:
     return changed, members
 
 
-def _fates(members: Sequence[Row]) -> dict[UUID, Fate]:
+def _fates(members: Sequence[Row], ends: Ends) -> dict[UUID, Fate]:
     groups: defaultdict[tuple[str, str], list[Copy]] = defaultdict(list)
-    for row in members:
-        groups[row["namespace"], row["body_hash"]].append(Copy(row["note_id"], row["path"], row["source_updated_at"]))
     fates: dict[UUID, Fate] = {}
+    for row in members:
+        if ends.reason(row["note_id"], row["namespace"], row["body_hash"]):
+            fates[row["note_id"]] = Fate("forgotten")
+            continue
+        groups[row["namespace"], row["body_hash"]].append(Copy(row["note_id"], row["path"], row["source_updated_at"]))
     for copies in groups.values():
         chosen = canonical(copies)
         for copy in copies:
@@ -99,8 +121,8 @@ def _fates(members: Sequence[Row]) -> dict[UUID, Fate]:
     return fates
 
 
-def _memory(row: Row) -> dict[str, Any]:
-    """The memory that a note stands for."""
+def _memory(row: Row, mark: MemoryState | None) -> dict[str, Any]:
+    """The memory that a note stands for, with what was decided about it; the later of two verifications counts."""
     keywords = sorted({*(row["aliases"] or []), *(row["tags"] or [])})
     day = written_day(row["event_at"], row["event_zone"], row["event_rule"])
     indexed = [row["title"], row["content"], keywords, row["lang"], day.isoformat() if day else ""]
@@ -113,9 +135,16 @@ def _memory(row: Row) -> dict[str, Any]:
         "home": home_tree(row["home_path"]),
         "keywords": keywords,
         "fold_hash": row["body_hash"],
-        "verified_by": "frontmatter" if row["verified_at"] else None,
+        **_verification(row["verified_at"], mark),
+        "boost": mark.boost if mark and mark.boost is not None else 1.0,
         "content_hash": hashlib.sha256(json.dumps(indexed, ensure_ascii=False).encode()).hexdigest(),
     }
+
+
+def _verification(written: datetime | None, mark: MemoryState | None) -> dict[str, Any]:
+    if mark is not None and mark.verified_at is not None and (written is None or mark.verified_at > written):
+        return {"verified_at": mark.verified_at, "verified_by": mark.verified_by, "verified_how": mark.verified_how}
+    return {"verified_at": written, "verified_by": "frontmatter" if written else None, "verified_how": None}
 
 
 @dataclass
@@ -158,6 +187,7 @@ class _Batch:
             **wanted,
             "supersedes": None,
             "idempotency_key": None,
+            "created_at": None,
             "folded_into": fate.folded_into,
             "deleted_at": self.at if fate.reason else None,
             "deleted_reason": fate.reason,
@@ -217,10 +247,13 @@ def _action(before: Row, after: Mapping[str, Any], fate: Fate) -> tuple[str, str
     if fate.reason == "folded" and (before["deleted_reason"], before["folded_into"]) != ("folded", fate.folded_into):
         return "fold", "equal body"
     if was_live and not is_live:
-        return "retire", str(fate.reason)
+        return "forget" if fate.reason == "forgotten" else "retire", str(fate.reason)
     if is_live and not was_live:
         return "restore", f"was {before['deleted_reason']}"
-    return "update", "note changed"
+    differing = {name for name, value in after.items() if _plain(before[name]) != _plain(value)}
+    if differing <= {"verified_at", "verified_by", "verified_how"}:
+        return "verify", str(after["verified_how"] or "frontmatter")
+    return ("annotate", "boost") if differing == {"boost"} else ("update", "note changed")
 
 
 def _plain(value: Any) -> Any:

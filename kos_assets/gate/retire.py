@@ -1,12 +1,13 @@
-"""Ends of memories that no newer text brought about: expiry (H1). Each in history (S7)."""
+"""Ends of memories that no newer text brought about: expiry (H1), and what ends with a memory. In history (S7)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from kos_assets.store import memories
+from kos_assets.store import memories, review
 from kos_assets.store.database import Session
 
 
@@ -19,8 +20,26 @@ def retirement(at: datetime, reason: str) -> dict[str, Any]:
 
 
 def retire_expired(session: Session, *, at: datetime, limit: int, principal: str) -> list[UUID]:
-    """Soft-delete up to `limit` live memories whose time is over, with history; their ids. Idempotent."""
-    rows = memories.retire(session, memories.expired(session, at=at, limit=limit), at=at, reason="expired")
+    """Soft-delete up to `limit` live memories whose time is over, with history; their ids. Idempotent (H1)."""
+    over = memories.expired(session, at=at, limit=limit)
+    return retire(
+        session, over, at=at, principal=principal, state="expired", action="expire", reason="expires_at passed"
+    )
+
+
+def retire(
+    session: Session,
+    memory_ids: Sequence[UUID],
+    *,
+    at: datetime,
+    principal: str,
+    state: str,
+    action: str,
+    reason: str,
+) -> list[UUID]:
+    """Soft-delete those of the memories that are live, as `state`, with one history row each (`action`, `reason`); what
+    waited for a review of them waits no more. The ids of those that were live."""
+    rows = memories.retire(session, memory_ids, at=at, reason=state)
     memories.record_history(
         session,
         [
@@ -29,11 +48,15 @@ def retire_expired(session: Session, *, at: datetime, limit: int, principal: str
                 "namespace": row["namespace"],
                 "at": at,
                 "principal": principal,
-                "action": "expire",
-                "reason": "expires_at passed",
-                **retirement(at, "expired"),
+                "action": action,
+                "reason": reason,
+                **retirement(at, state),
             }
             for row in rows
         ],
     )
-    return [row["memory_id"] for row in rows]
+    ended = [row["memory_id"] for row in rows]
+    if ended:
+        review.close_items(session, "stale", ended, at=at, outcome=state)
+        review.close_items(session, "contradiction", ended, at=at, outcome=state)
+    return ended

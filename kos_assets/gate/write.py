@@ -1,187 +1,292 @@
-"""`write_memory` (G1, G3): authority, embedding, exact near match, verdict, then one transaction for the new row, the
-superseded one, both histories and the edge between them.
+"""`write_memory` (G1, G3-G5, G9): authority, checks, classification, embedding; then, one writer of a namespace at a
+time: exact near matches, verdict, the file, the ledger's line, and one transaction for rows, history, edges, vector.
 
-A library function for the owner so far: no command, route or tool reaches it, and a statement has no file of its
-own yet, so it lives in the database alone.
+Here: the order of a write and its healing for what waits. Not here: what a statement may say (statement.py), what it
+does to its neighbours (verdict.py), how it looks as a file (vault/memory_file.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-from uuid import UUID, uuid5
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+from uuid import UUID
 
-from kos_assets.domain.classify import classify
-from kos_assets.domain.indexing import memory_text, text_hash
-from kos_assets.domain.language import detect
-from kos_assets.domain.vocabulary import KOS_NAMESPACE, MemoryType, Provenance, home_tree
-from kos_assets.errors import InputError
-from kos_assets.gate.authority import Principal, check_write_authority
-from kos_assets.gate.retire import retirement
-from kos_assets.gate.verdict import Verdict, decide
-from kos_assets.inference.embedding import Embedder
-from kos_assets.store import chunks, edges, embeddings, memories
-from kos_assets.store.database import Row, Session, Store
+from kos_assets.domain.decisions import fold
+from kos_assets.domain.indexing import memory_text
+from kos_assets.domain.lookalike import Wording
+from kos_assets.domain.principals import Principal
+from kos_assets.errors import InputError, ProviderUnavailableError, StoreError
+from kos_assets.gate.authority import Evidence, check_write_authority
+from kos_assets.gate.birth import bear
+from kos_assets.gate.context import Gate
+from kos_assets.gate.statement import Statement, check_statement, content_hash, memory_row, statement_file
+from kos_assets.gate.verdict import NEIGHBOURS, SUBJECT_DISTANCE, Beside, Claim, Neighbour, Verdict, decide, weaker
+from kos_assets.store import decisions, embeddings, memories
+from kos_assets.store.database import Row, Session
+from kos_assets.vault.ledger import keyed_hash
+from kos_assets.vault.memory_file import StatementFile, digest_text, memory_path, write_file
 
-
-@dataclass(frozen=True)
-class Statement:
-    """What someone wants remembered. `key` makes a retry return the first result (G5): it is the principal's own,
-    within the namespace. Times are aware (S10), `confidence` is 0..1."""
-
-    heading: str
-    content: str
-    namespace: str
-    key: str
-    memory_type: MemoryType | None = None
-    provenance: Provenance = "raw"
-    confidence: float = 0.95
-    event_at: datetime | None = None
-    expires_at: datetime | None = None
+_SKEW: Final = timedelta(minutes=5)
+Action = Literal["insert", "supersede", "pending", "retry"]
 
 
 @dataclass(frozen=True)
 class Result:
-    """The id of the memory that was written, and what the gate decided (`retry`: this key wrote it before)."""
+    """The memory that was written and what the gate decided. `retry`: this key wrote it before; `pending`: its file
+    stands, and it goes live when the embedder answers. `beside`: (edge kind, id, code) of neighbours left standing."""
 
     memory_id: UUID
-    action: str
+    action: Action
     reason: str
-    superseded: UUID | None = None
+    superseded: UUID | None
+    beside: tuple[tuple[str, UUID, str], ...]
+    path: str
 
 
 def write_memory(
-    store: Store,
-    embedder: Embedder,
-    statement: Statement,
+    gate: Gate, statement: Statement, *, principal: Principal, at: datetime, evidence: Evidence | None = None
+) -> Result:
+    """Write one statement through the gate. `at` is now, aware; `evidence` comes from the server's own count alone.
+
+    Raises AuthorityError, InputError, VaultError, StoreError: nothing was changed. After StoreUnavailableError the same
+    call with the same key is safe: it gives the first result, or writes what was lost.
+    """
+    return write_memories(gate, [statement], principal=principal, at=at, evidence=evidence)[0]
+
+
+def write_memories(
+    gate: Gate,
+    statements: Sequence[Statement],
     *,
     principal: Principal,
     at: datetime,
-    gate_distance: float = 0.08,
-) -> Result:
-    """Write one statement through the gate. Raises AuthorityError, InputError, ProviderUnavailableError.
+    evidence: Evidence | None = None,
+) -> list[Result]:
+    """Write a batch in its order; all are checked before the first is written, and embedded in one call.
 
-    Writers of one namespace take turns inside the transaction, so that two at once leave one live row of one statement.
+    Equal statements of one batch are written once (G5). Errors as `write_memory`; those of a later statement leave the
+    earlier ones written.
     """
-    check_write_authority(principal, statement.namespace)
-    _check(statement)
-    row = _row(statement, principal, at)
-    with store.transaction(pipeline=True) as session:
-        known = memories.by_key(session, row["idempotency_key"])
-    if known is not None:
-        return _retry(known)
-    [vector] = embedder.embed_documents([memory_text(row["heading"], row["content"])])
-    with store.transaction(pipeline=True) as session:
-        memories.lock_namespace(session, statement.namespace)
-        known = memories.by_key(session, row["idempotency_key"])
-        if known is not None:
-            return _retry(known)
+    for statement in statements:
+        check_write_authority(principal, statement.namespace, evidence=evidence)
+        check_statement(statement, principal, at=at)
+    files = [statement_file(statement, principal, at) for statement in statements]
+    known = [_known(gate, file) for file in files]
+    fresh = [file for file, found in zip(files, known, strict=True) if found is None]
+    vectors = dict(zip((file.memory_id for file in fresh), _embedded(gate, fresh), strict=True))
+    results: list[Result] = []
+    seen: dict[tuple[Any, ...], Result] = {}
+    for statement, file, found in zip(statements, files, known, strict=True):
+        twin = (file.namespace, content_hash(file), file.memory_type, file.event_at, statement.supersedes)
+        result = found or seen.get(twin)
+        if result is None:
+            wanted = replace(file, supersedes=statement.supersedes)
+            result = _write(gate, wanted, vectors[file.memory_id], at=at, by=principal.name)
+        seen.setdefault(twin, result)
+        results.append(result)
+    return results
+
+
+def settle_pending(gate: Gate, file: StatementFile, *, at: datetime) -> Result:
+    """Let a statement whose file waited for the embedder pass the gate now. Its authority was checked when it came.
+
+    Raises ProviderUnavailableError while there still is no vector.
+    """
+    found = _known(gate, file)
+    if found is not None:
+        return found
+    [vector] = _embedded(gate, [file])
+    if vector is None:
+        raise ProviderUnavailableError("The embedder does not answer; the statement stays pending.")
+    return _write(gate, file, vector, at=at, by=file.author, late=True)
+
+
+def _known(gate: Gate, file: StatementFile) -> Result | None:
+    """What this key wrote before. Raises InputError when it was something else, or was erased."""
+    with gate.store.transaction(namespaces=(file.namespace,)) as session:
+        return _retry(session, file)
+
+
+def _retry(session: Session, file: StatementFile) -> Result | None:
+    row = memories.by_key(session, file.key)
+    if row is None:
+        return None
+    if row["content_hash"] != content_hash(file):
+        raise InputError(
+            "This key was used for another statement.",
+            why="A key names one write, so that a retry returns the first result (G5).",
+            fix="Use a new key, or none.",
+        )
+    reason = "this key wrote it before" + ("; it has been retired since" if row["deleted_at"] else "")
+    path = memory_path(file.namespace, row["memory_id"])
+    return Result(row["memory_id"], "retry", reason, row["supersedes"], (), path)
+
+
+def _embedded(gate: Gate, files: Sequence[StatementFile]) -> Sequence[Any]:
+    """One vector a file; None each where the embedder is out of reach or is not the model that search uses."""
+    if not files:
+        return []
+    if gate.embedder is None:
+        return [None] * len(files)
+    try:
+        with gate.store.transaction() as session:
+            model = embeddings.active(session)
+        if model is not None and model["model_id"] != gate.embedder.identity.model_id:
+            return [None] * len(files)
+        return list(gate.embedder.embed_documents([memory_text(file.heading, file.content) for file in files]))
+    except ProviderUnavailableError:
+        return [None] * len(files)
+
+
+def _write(gate: Gate, file: StatementFile, vector: Any, *, at: datetime, by: str, late: bool = False) -> Result:
+    """The part that only one writer of a namespace does at a time."""
+    with gate.store.transaction(namespaces=(file.namespace,)) as session:
+        memories.lock_namespace(session, file.namespace)
+        found = _retry(session, file)
+        if found is not None:
+            return found
+        _refuse_skew(session)
+        _refuse_erased(session, file)
+        wanted = _named_target(session, file, late=late)
         model = embeddings.active(session)
-        key = model["model_key"] if model and model["model_id"] == embedder.identity.model_id else None
-        verdict = _verdict(session, row, vector if key is not None else None, gate_distance)
-        result = _store(session, row, verdict, principal=principal, at=at)
-        if key is not None:
-            _keep_vector(session, row, key, vector)
-        return result
+        if vector is None or model is None:
+            return _wait(gate, session, file, at=at, by=by)
+        distance = model["gate_distance"] or gate.distance
+        near = _neighbours(session, file, vector, distance)
+        verdict = _named(decide(_claim(gate, file), near, gate_distance=distance), wanted)
+        return _store(gate, session, file, verdict, vector, at=at, by=by)
 
 
-def _check(statement: Statement) -> None:
-    if not statement.heading.strip() or not statement.key.strip():
-        raise InputError("A memory needs a heading, and a write needs a key.")
-    if not 0 <= statement.confidence <= 1:
-        raise InputError(f"confidence is a number from 0 to 1, not {statement.confidence}.")
-    if any(moment is not None and moment.tzinfo is None for moment in (statement.event_at, statement.expires_at)):
-        raise InputError("A time without a zone names no instant (S10).", fix="Give event_at and expires_at an offset.")
-    if statement.memory_type == "working" and statement.expires_at is None:
-        raise InputError("A working memory needs an end.", fix="Give expires_at, or another memory type (S3).")
+def _refuse_skew(session: Session) -> None:
+    """What expires, expires by the database's clock; a record written by another one would not be in order."""
+    here, there = datetime.now(UTC), memories.clock(session)
+    if abs(there - here) > _SKEW:
+        raise StoreError(
+            "This machine's clock and the database's are more than 5 minutes apart.",
+            why=f"Here it is {here:%Y-%m-%d %H:%M:%S%z}, there {there:%Y-%m-%d %H:%M:%S%z}.",
+            fix="Set the clock (NTP), then write again.",
+        )
 
 
-def _retry(memory_id: UUID) -> Result:
-    return Result(memory_id, "retry", "this key was written before")
+def _refuse_erased(session: Session, file: StatementFile) -> None:
+    subject = str(file.memory_id)
+    state = fold(decisions.of_subjects(session, [subject])).get(subject)
+    if state is not None and state.erased:
+        raise InputError(
+            "What this key wrote was erased for good (S11).", fix="Use a new key if it is to be kept again."
+        )
 
 
-def _plain(text: str) -> str:
-    """Text that Postgres takes: no NUL, no half of a surrogate pair."""
-    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
-
-
-def _row(statement: Statement, principal: Principal, at: datetime) -> dict[str, Any]:
-    heading, content = " ".join(_plain(statement.heading).split()), _plain(statement.content)
-    chosen = classify(explicit=statement.memory_type, path="", title=heading, kind=None, content=content, headings=())
-    home = f"memories/{statement.namespace}"
-    key = json.dumps([statement.namespace, principal.name, statement.key])
-    text = f"{heading}\n{content}"
-    return {
-        "memory_id": uuid5(KOS_NAMESPACE, f"statement:{key}"),
-        "namespace": statement.namespace,
-        "memory_type": chosen.memory_type,
-        "type_reason": chosen.reason,
-        "type_confidence": chosen.confidence,
-        "heading": heading,
-        "content": content,
-        "provenance": statement.provenance,
-        "confidence": statement.confidence,
-        "supersedes": None,
-        "folded_into": None,
-        "note_id": None,
-        "note_path": None,
-        "author": principal.name,
-        "home": home_tree(home),
-        "home_path": home,
-        "lang": detect(text),
-        "event_at": statement.event_at or at,
-        "event_zone": "UTC",
-        "event_rule": "statement",
-        "keywords": [],
-        "verified_at": None,
-        "verified_by": None,
-        "expires_at": statement.expires_at,
-        "deleted_at": None,
-        "deleted_reason": None,
-        "content_hash": hashlib.sha256(text.encode()).hexdigest(),
-        "fold_hash": None,
-        "idempotency_key": key,
-    }
-
-
-def _verdict(session: Session, row: dict[str, Any], vector: Any, gate_distance: float) -> Verdict:
-    found = None if vector is None else memories.nearest(session, row["namespace"], embeddings.half(vector))
-    nearest: Row | None = memories.by_id(session, [found[0]]).get(found[0]) if found else None
-    if nearest is not None and nearest["deleted_at"] is not None:
-        nearest = None  # retired while this writer waited for its row
-    return decide(
-        memory_type=row["memory_type"],
-        provenance=row["provenance"],
-        confidence=row["confidence"],
-        event_at=row["event_at"],
-        nearest=nearest,
-        distance=found[1] if found else None,
-        gate_distance=gate_distance,
+def _named_target(session: Session, file: StatementFile, *, late: bool) -> Row | None:
+    """The memory that the writer says this one corrects; InputError when it may not be."""
+    if file.supersedes is None:
+        return None
+    row = memories.by_id(session, [file.supersedes]).get(file.supersedes)
+    problem = None
+    if row is None or row["namespace"] != file.namespace:
+        problem = f"There is no such memory in {file.namespace}; a statement supersedes only within its namespace."
+    elif row["deleted_at"] is not None:
+        problem = f"That memory was retired ({row['deleted_reason']}); only a live one can be superseded."
+    elif row["note_id"] is not None:
+        problem = "That memory follows a note; only its file changes it (G4)."
+    elif weaker(file.provenance, file.confidence, row):
+        problem = "A weaker statement never retires a stronger one (G4)."
+    if problem is None:
+        return row
+    if late:
+        return None
+    raise InputError(
+        f"supersedes names {file.supersedes}, which this statement may not replace.",
+        why=problem,
+        fix="Search for the live memory and name that, or leave supersedes out.",
     )
 
 
-def _keep_vector(session: Session, row: dict[str, Any], model_key: int, vector: Any) -> None:
-    """The vector goes with the row, so that the next writer meets it; chunks follow with the next ingest."""
-    memory_id, name = row["memory_id"], text_hash(memory_text(row["heading"], row["content"]))
-    memories.refresh_scope(session)
-    chunks.record_state(session, {memory_id: ("", name)}, recipe=0)
-    embeddings.insert(session, model_key, [(memory_id, -1, name, vector)])
+def _neighbours(session: Session, file: StatementFile, vector: Any, distance: float) -> list[Neighbour]:
+    """Live memories of the namespace that a verdict is about, nearest first; equal texts count without a vector too."""
+    twins = memories.twins(session, file.namespace, content_hash(file), most=NEIGHBOURS)
+    near = memories.near(
+        session, file.namespace, embeddings.half(vector), distance=max(distance, SUBJECT_DISTANCE), most=NEIGHBOURS
+    )
+    distances = {**dict(near), **dict.fromkeys(twins, 0.0)}
+    rows = memories.by_id(session, sorted(distances))
+    return [
+        Neighbour(rows[memory_id], found)
+        for memory_id, found in sorted(distances.items(), key=lambda item: (item[1], item[0]))
+        if memory_id in rows and rows[memory_id]["deleted_at"] is None
+    ]
 
 
-def _store(session: Session, row: dict[str, Any], verdict: Verdict, *, principal: Principal, at: datetime) -> Result:
-    memory_id: UUID = row["memory_id"]
-    memories.insert(session, [{**row, "supersedes": verdict.target}])
-    common = {"namespace": row["namespace"], "at": at, "principal": principal.name, "before": None, "after": None}
-    events = [{**common, "memory_id": memory_id, "action": "insert", "reason": verdict.reason}]
+def _claim(gate: Gate, file: StatementFile) -> Claim:
+    row = memory_row(file)
+    return Claim(
+        wording=Wording(file.heading, row["content"]),
+        memory_type=file.memory_type,
+        provenance=file.provenance,
+        confidence=file.confidence,
+        event_at=row["event_at"],
+        spoken=gate.embedder is None or gate.embedder.identity.speaks(row["lang"]),
+    )
+
+
+def _named(found: Verdict, wanted: Row | None) -> Verdict:
+    """The writer's own word about what this corrects comes before the nearest match."""
+    if wanted is None:
+        return found
+    others = tuple(item for item in found.beside if item.memory_id != wanted["memory_id"])
+    if found.target is not None and found.target != wanted["memory_id"]:
+        others = (Beside("similar_to", found.target, "second_match"), *others)
+    return Verdict("supersede", "the writer named it", wanted["memory_id"], others)
+
+
+def _wait(gate: Gate, session: Session, file: StatementFile, *, at: datetime, by: str) -> Result:
+    """The file and its record, no row: not live, not lost."""
+    path = memory_path(file.namespace, file.memory_id)
+    size, mtime_ns = write_file(gate.root, path, file)
+    digest = keyed_hash(gate.ledger.key(), digest_text(file))
+    record = gate.ledger.append("pending", str(file.memory_id), by=by, at=at, namespace=file.namespace, digest=digest)
+    decisions.record(session, [record], settled=True)
+    decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "pending")])
+    return Result(file.memory_id, "pending", "the embedder does not answer", None, (), path)
+
+
+def _store(
+    gate: Gate, session: Session, file: StatementFile, verdict: Verdict, vector: Any, *, at: datetime, by: str
+) -> Result:
+    path = memory_path(file.namespace, file.memory_id)
+    file = replace(file, supersedes=verdict.target)
+    size, mtime_ns = write_file(gate.root, path, file)
+    record = gate.ledger.append("write", str(file.memory_id), by=by, at=at, **outcome(gate, file, verdict))
+    bear(session, file, verdict, decision=record, embedder=gate.embedder, vector=vector)
+    decisions.record(session, [record], settled=True)
+    decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "accepted")])
+    beside = tuple((item.kind, item.memory_id, item.code) for item in verdict.beside)
+    return Result(file.memory_id, verdict.action, verdict.reason, verdict.target, beside, path)
+
+
+def outcome(gate: Gate, file: StatementFile, verdict: Verdict) -> dict[str, Any]:
+    """What the ledger keeps of a write: ids, codes and a keyed hash, never text."""
+    body: dict[str, Any] = {
+        "namespace": file.namespace,
+        "digest": keyed_hash(gate.ledger.key(), digest_text(file)),
+    }
     if verdict.target is not None:
-        memories.retire(session, [verdict.target], at=at, reason="superseded")
-        retired = {"memory_id": verdict.target, "action": "supersede", "reason": f"by {memory_id}"}
-        events.append({**common, **retired, **retirement(at, "superseded")})
-        edges.add(session, memory_id, "supersedes", verdict.target)
-    if verdict.similar_to is not None:
-        edges.add(session, memory_id, "similar_to", verdict.similar_to)
-    memories.record_history(session, events)
-    return Result(memory_id, verdict.action, verdict.reason, verdict.target)
+        body["supersedes"] = str(verdict.target)
+    if verdict.beside:
+        body["edges"] = [[item.kind, str(item.memory_id), item.code] for item in verdict.beside]
+    return body
+
+
+def file_entry(file: StatementFile, size: int, mtime_ns: int, state: str) -> dict[str, Any]:
+    """A statement's file as the index of files holds it."""
+    return {
+        "path": memory_path(file.namespace, file.memory_id),
+        "memory_id": file.memory_id,
+        "namespace": file.namespace,
+        "size_bytes": size,
+        "mtime_ns": mtime_ns,
+        "state": state,
+        "code": None,
+    }

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from kos_assets.gate.retire import retire_expired
-from kos_assets.store.database import Store
+from kos_assets.hygiene.report import Report
+from kos_assets.store.database import Session
 
 
-@dataclass(frozen=True)
-class ExpireReport:
-    """How many memories expired in this run, and ids of up to ten of them."""
-
-    expired: int
-    memory_ids: tuple[str, ...]
-
-    def metadata(self) -> dict[str, int | list[str]]:
-        """Figures by name."""
-        return {"expired": self.expired, "memory_ids": list(self.memory_ids)}
-
-
-def expire(store: Store, *, now: datetime | None = None, limit: int = 1000, principal: str = "hygiene") -> ExpireReport:
-    """H1: retire at most `limit` live memories with `expires_at` at or before now. Idempotent; safe beside traffic."""
-    at = now or datetime.now(UTC)
-    with store.transaction(pipeline=True) as session:
-        found = retire_expired(session, at=at, limit=limit, principal=principal)
-    return ExpireReport(len(found), tuple(str(memory_id) for memory_id in found[:10]))
+def expire(session: Session, *, at: datetime, limit: int, principal: str) -> Report:
+    """H1: retire at most `limit` live memories with `expires_at` at or before `at`, oldest first, in the caller's
+    pipeline transaction. Idempotent; safe beside traffic."""
+    found = retire_expired(session, at=at, limit=limit, principal=principal)
+    return Report({"expired": len(found)}, {"expired": tuple(found)})

@@ -7,17 +7,22 @@ from collections import Counter
 from datetime import UTC, datetime
 from uuid import UUID
 
+from kos_assets.gate.ends import read_ends
 from kos_assets.gate.notes import tally, write_notes
 from kos_assets.ingest.links import sync_links
 from kos_assets.ingest.reports import SAMPLE, MemoriesReport, Progress
+from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Store
 
 _BATCH = 500
 
 
-def sync_memories(store: Store, *, now: datetime | None = None, progress: Progress | None = None) -> MemoriesReport:
+def sync_memories(
+    store: Store, settings: Settings, *, now: datetime | None = None, progress: Progress | None = None
+) -> MemoriesReport:
     """Let every changed note's memory follow it, in batches of one transaction each. Idempotent and resumable."""
+    root = settings.require_vault()
     started = time.monotonic()
     at = now or datetime.now(UTC)
     actions: Counter[str] = Counter()
@@ -26,7 +31,7 @@ def sync_memories(store: Store, *, now: datetime | None = None, progress: Progre
     with store.exclusive("ingest:memories"):
         while True:
             with store.transaction(pipeline=True) as session:
-                written = write_notes(session, limit=_BATCH, at=at)
+                written = write_notes(session, limit=_BATCH, at=at, ends=read_ends(session, root))
                 if not written.note_ids:
                     links += sync_links(session, [])
                     counts = tally(session)

@@ -68,7 +68,7 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "properties": {name: value for name, value in note.properties.items() if name != "kos_id"},
         "structure": _structure(note),
         "content_hash": note.content_hash,
-        "body_hash": _fold_key(note),
+        "body_hash": fold_key(note),
     }
     row = _storable(row)
     hashed = {key: value for key, value in row.items() if key not in _UNHASHED}
@@ -93,7 +93,7 @@ def _classified(note: ParsedNote) -> Classification:
     )
 
 
-def _fold_key(note: ParsedNote) -> str | None:
+def fold_key(note: ParsedNote) -> str | None:
     """What equal copies share (G6). One that ends may only stand for copies that end with it: else the others would be
     lost with it."""
     if note.body_hash is None or note.expires_at is None:

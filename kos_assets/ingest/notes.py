@@ -15,13 +15,16 @@ from typing import Any
 from uuid import UUID
 
 from kos_assets.errors import VaultError
-from kos_assets.ingest.note_rows import LONGEST_PATH, home_problem, note_links, note_row, recipe
+from kos_assets.gate.ends import Ends, read_ends
+from kos_assets.ingest.ledger import sync_ledger
+from kos_assets.ingest.note_rows import LONGEST_PATH, fold_key, home_problem, note_links, note_row, recipe
 from kos_assets.ingest.quarantine import problem_entry, update_quarantine
 from kos_assets.ingest.reports import NotesReport, Progress
 from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import git, identity, sidecar
+from kos_assets.vault.memory_file import is_reserved
 from kos_assets.vault.namespaces import resolve_namespace
 from kos_assets.vault.note import ParsedNote, parse_note
 from kos_assets.vault.problems import Unreadable
@@ -44,6 +47,7 @@ class _Scan:
     unreadable: list[Unreadable]
     parsed: dict[str, ParsedNote]
     touched: set[str]
+    ends: Ends
 
 
 def sync_notes(
@@ -77,7 +81,7 @@ def sync_notes(
 
 
 def _look(store: Store, settings: Settings, root: Path, progress: Progress | None) -> _Scan:
-    found, unreadable = _without_long_paths(*walk(root))
+    found, unreadable = _without_long_paths(*_without_statements(*walk(root)))
     adoption = sidecar.read_adoption(root)
     ids, problems = sidecar.read_ids(root)
     if problems:
@@ -89,10 +93,12 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
     with store.transaction(pipeline=True) as session:
         installation = store_notes.installation(session)
         _check_vault(installation, adoption, root)
+        sync_ledger(session, root, namespace=settings.default_namespace)
+        ends = read_ends(session, root)
         known = {row["path"]: row for row in store_notes.known(session, settings.source)}
         blocked = {row["path"] for row in store_notes.quarantined(session) if row["severity"] == "blocked"}
     stats = {stat.path: stat for stat in found}
-    scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, set())
+    scan = _Scan(root, adoption, ids, known, stats, list(unreadable), {}, set(), ends)
     anew = installation is not None and installation["notes_recipe"] != recipe(settings)
     candidates = [stat for stat in found if anew or stat.path in blocked or _differs(known.get(stat.path), stat)]
     for number, stat in enumerate(candidates, start=1):
@@ -102,6 +108,15 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
         if progress and (number % 100 == 0 or number == len(candidates)):
             progress("notes", number, len(candidates))
     return scan
+
+
+def _without_statements(
+    found: Sequence[FileStat], unreadable: Sequence[Unreadable]
+) -> tuple[list[FileStat], list[Unreadable]]:
+    """Files of statements are no notes: ingest/statements.py answers for them (V9)."""
+    return [stat for stat in found if not is_reserved(stat.path)], [
+        item for item in unreadable if not is_reserved(item.path)
+    ]
 
 
 def _without_long_paths(
@@ -137,10 +152,24 @@ def _read(scan: _Scan, stat: FileStat, settings: Settings) -> None:
     if isinstance(note, Unreadable):
         scan.unreadable.append(note)
         return
+    if _is_erased(scan, note, settings):
+        fix = "delete the file; git history keeps it until it is cleaned"
+        scan.unreadable.append(Unreadable(stat.path, "erased", "what it holds was erased for good", fix))
+        return
     row = scan.known.get(stat.path)
     if row is not None and row["file_hash"] == note.file_hash:
         scan.touched.add(stat.path)
     scan.parsed[stat.path] = note
+
+
+def _is_erased(scan: _Scan, note: ParsedNote, settings: Settings) -> bool:
+    """S11: a file left in place after an erasure never comes back, by its id or by its text."""
+    if not scan.ends.ids and not scan.ends.hashes:
+        return False
+    namespace, _ = resolve_namespace(
+        note.path, note.kos_namespace, settings.namespace_folders, settings.default_namespace
+    )
+    return scan.ends.reason(note.kos_id or scan.ids.get(note.path), namespace, fold_key(note)) == "erased"
 
 
 def _read_renamed(scan: _Scan, assignments: Mapping[str, identity.Assignment], settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""The four steps in their order, for whoever wants a vault ingested without an orchestrator."""
+"""The steps in their order, for whoever wants a vault ingested without an orchestrator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.embeddings import sync_embeddings
 from kos_assets.ingest.memories import sync_memories
 from kos_assets.ingest.notes import sync_notes
-from kos_assets.ingest.reports import ChunksReport, EmbeddingsReport, MemoriesReport, NotesReport, Progress
+from kos_assets.ingest.reports import (
+    ChunksReport,
+    EmbeddingsReport,
+    MemoriesReport,
+    NotesReport,
+    Progress,
+    StatementsReport,
+)
+from kos_assets.ingest.statements import sync_statements
 from kos_assets.settings import Settings
 from kos_assets.store.database import Store
 
@@ -19,6 +27,7 @@ class IngestReport:
     """What each step did."""
 
     notes: NotesReport
+    statements: StatementsReport
     memories: MemoriesReport
     chunks: ChunksReport
     embeddings: EmbeddingsReport
@@ -35,7 +44,8 @@ def ingest_vault(
     """Bring the store to what the vault says. Idempotent; kill it anywhere and run it again."""
     return IngestReport(
         notes=sync_notes(store, settings, progress=progress, allow_mass_deletion=allow_mass_deletion),
-        memories=sync_memories(store, progress=progress),
+        statements=sync_statements(store, settings, embedder, progress=progress),
+        memories=sync_memories(store, settings, progress=progress),
         chunks=sync_chunks(store, count_tokens=embedder.count_tokens, progress=progress),
         embeddings=sync_embeddings(store, embedder, settings, progress=progress),
     )

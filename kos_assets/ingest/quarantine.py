@@ -12,6 +12,7 @@ from typing import Any
 from kos_assets.ingest.note_rows import LONGEST_PATH
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Session
+from kos_assets.vault.memory_file import is_reserved
 from kos_assets.vault.problems import Problem, Unreadable
 
 
@@ -40,7 +41,7 @@ def update_quarantine(
         }
         for item in unreadable
     ]
-    held = {_entry_key(row): row for row in store_notes.quarantined(session)}
+    held = {_entry_key(row): row for row in store_notes.quarantined(session) if _is_of_notes(row["path"])}
     was_blocked = {row["path"] for row in held.values() if row["severity"] == "blocked"}
     seen = {
         *looked_at,
@@ -53,6 +54,11 @@ def update_quarantine(
     if released or fresh:
         store_notes.quarantine(session, sorted(released), fresh)
     return len({entry["path"] for entry in blocked})
+
+
+def _is_of_notes(path: str) -> bool:
+    """Whether a scan for notes answers for it: files of statements and the ledger have their own."""
+    return not is_reserved(path) and not path.startswith(".kos/")
 
 
 def _shown(path: str) -> str:

@@ -91,3 +91,19 @@ class EmbeddingsReport(_Figures):
     similar_pairs: int = 0
     seconds: float = 0.0
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class StatementsReport(_Figures):
+    """Files of statements: standing, read, and by state; rows healed, settled by decisions, passed after a wait."""
+
+    files: int = 0
+    read: int = 0
+    healed: int = 0
+    settled: int = 0
+    passed: int = 0
+    accepted: int = 0
+    pending: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    memory_ids: tuple[str, ...] = field(default=())

@@ -109,7 +109,7 @@ def scan_figures(
     with Store(role_dsn(settings, "writer")) as store:
         began = time.perf_counter()
         sync_notes(store, found)
-        sync_memories(store)
+        sync_memories(store, settings)
         notes = time.perf_counter() - began
         sync_chunks(store, count_tokens=count_tokens)
         indexed = time.perf_counter() - began
@@ -125,7 +125,7 @@ def scan_figures(
 
 def _rescan(store: Store, settings: Settings, count_tokens: Callable[[str], int]) -> None:
     sync_notes(store, settings)
-    sync_memories(store)
+    sync_memories(store, settings)
     sync_chunks(store, count_tokens=count_tokens)
 
 

@@ -74,7 +74,7 @@ class Service:
             lambda: fetch_payload(
                 self.recall.fetch(
                     wanted,
-                    namespaces=self.settings.read_namespaces,
+                    namespaces=self.settings.reading_namespaces,
                     principal=self.settings.principal,
                     session=session or self._session,
                 )
@@ -108,7 +108,7 @@ class Service:
         )
 
     def _scope(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        allowed = self.settings.read_namespaces
+        allowed = self.settings.reading_namespaces
         if wanted is None:
             return allowed
         refused = sorted(set(wanted) - set(allowed))

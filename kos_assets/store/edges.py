@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from kos_assets.store.database import Session
+from kos_assets.store.database import Session, json
 from kos_assets.store.sql import blocks
 
 _SQL = blocks("edges")
@@ -34,6 +35,11 @@ def relink_similar(session: Session, memory_ids: Sequence[UUID], distance: float
     return session.run(_SQL["relink_similar"], memory_ids=list(memory_ids), distance=distance, neighbours=_NEIGHBOURS)
 
 
-def add(session: Session, src_id: UUID, kind: str, dst_id: UUID) -> None:
-    """Add one edge if it is not there."""
-    session.run(_SQL["add"], src_id=src_id, kind=kind, dst_id=dst_id)
+def add(session: Session, src_id: UUID, kind: str, dst_id: UUID, *, detail: Mapping[str, Any] | None = None) -> None:
+    """Add one edge, or add to its detail if it is there. A `veto` in the detail keeps a similar_to edge for good."""
+    session.run(_SQL["add"], src_id=src_id, kind=kind, dst_id=dst_id, detail=json(dict(detail or {})))
+
+
+def remove(session: Session, src_id: UUID, kind: str, dst_id: UUID) -> None:
+    """Remove one edge."""
+    session.run(_SQL["remove"], src_id=src_id, kind=kind, dst_id=dst_id)

@@ -13,7 +13,9 @@ on conflict (src_id, kind, dst_id) do nothing;
 -- name: relink_similar
 with gone as (
     delete from kos.edges
-    where kind = 'similar_to' and (src_id = any(%(memory_ids)s::uuid[]) or dst_id = any(%(memory_ids)s::uuid[]))
+    where
+        kind = 'similar_to' and not detail ? 'veto'
+        and (src_id = any(%(memory_ids)s::uuid[]) or dst_id = any(%(memory_ids)s::uuid[]))
     returning src_id, dst_id
 ), pairs as (
     select p.left_id, p.right_id, min(p.distance) as distance
@@ -24,8 +26,12 @@ insert into kos.edges (src_id, kind, dst_id, weight, provenance, detail)
 select p.left_id, 'similar_to', p.right_id, (1 - p.distance)::real, 'derived', jsonb_build_object('distance', round(p.distance::numeric, 4))
 from pairs as p
 where (select count(*) from gone) >= 0
-on conflict (src_id, kind, dst_id) do update set weight = excluded.weight, detail = excluded.detail;
+on conflict (src_id, kind, dst_id) do update set weight = excluded.weight, detail = kos.edges.detail || excluded.detail;
 
 -- name: add
-insert into kos.edges (src_id, kind, dst_id) values (%(src_id)s, %(kind)s, %(dst_id)s)
-on conflict (src_id, kind, dst_id) do nothing;
+insert into kos.edges (src_id, kind, dst_id, provenance, detail)
+values (%(src_id)s, %(kind)s, %(dst_id)s, 'derived', %(detail)s)
+on conflict (src_id, kind, dst_id) do update set detail = kos.edges.detail || excluded.detail;
+
+-- name: remove
+delete from kos.edges where src_id = %(src_id)s and kind = %(kind)s and dst_id = %(dst_id)s;

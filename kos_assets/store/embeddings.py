@@ -22,13 +22,18 @@ def half(vector: Vector) -> HalfVector:
 
 
 def active(session: Session) -> Row | None:
-    """The model that search uses: model_key, model_id, dimensions, recipe."""
+    """The model that search uses: model_key, model_id, dimensions, recipe, gate_distance (None until calibrated)."""
     return session.one(_SQL["active"])
 
 
 def register(session: Session, *, model_id: str, dimensions: int, recipe: Mapping[str, Any]) -> int:
     """The key of a model, made known (state `building`) with a partition and an HNSW index of its own if it is new."""
     return int(session.value(_SQL["register"], model_id=model_id, dimensions=dimensions, recipe=json(dict(recipe))))
+
+
+def set_gate_distance(session: Session, model_id: str, distance: float) -> int:
+    """Keep the gate's distance with a model's recipe (G3); 0 when the model is not registered."""
+    return session.run(_SQL["set_gate_distance"], model_id=model_id, distance=distance)
 
 
 def activate(session: Session, model_key: int) -> None:

@@ -1,7 +1,10 @@
 -- Embedding models and vectors.
 
 -- name: active
-select model_key, model_id, dimensions, recipe from kos.active_model;
+select model_key, model_id, dimensions, recipe, gate_distance from kos.active_model;
+
+-- name: set_gate_distance
+update kos.embedding_models set gate_distance = %(distance)s where model_id = %(model_id)s;
 
 -- name: register
 select kos.register_model(%(model_id)s, %(dimensions)s, %(recipe)s) as model_key;

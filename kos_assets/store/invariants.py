@@ -54,6 +54,12 @@ def vectors_current(store: Store) -> Finding:
     return _ask(store, "vectors_current")
 
 
+def versions_single(store: Store) -> Finding:
+    """No statement is live beside a later version of it, however many hops above (H2). Figures: recorded `chains`, and
+    live statements that supersede themselves in a circle (`circular`); the sample names those too."""
+    return _ask(store, "versions_single")
+
+
 def quarantined(store: Store) -> Finding:
     """Files that cannot be read at all, with their reasons' codes."""
     return _ask(store, "quarantined", patient=False)

@@ -69,3 +69,25 @@ select
         where b.severity = 'blocked' group by b.code order by b.code limit 10
     ) as sample
 from kos.quarantine_facts as q;
+
+-- name: versions_single
+with recursive above as (
+    select m.memory_id as inner_id, m.namespace, s.memory_id as later_id, s.is_live
+    from kos.memory_facts as m
+    inner join kos.memory_facts as s on m.memory_id = s.supersedes and m.namespace = s.namespace
+    where m.is_live and m.note_id is null
+    union
+    select a.inner_id, a.namespace, s.memory_id, s.is_live
+    from above as a
+    inner join kos.memory_facts as s on a.later_id = s.supersedes and a.namespace = s.namespace
+), judged as (
+    select a.inner_id, bool_or(a.is_live) as beside, bool_or(a.later_id = a.inner_id) as circular
+    from above as a group by a.inner_id
+)
+select
+    (select count(*) from kos.chain_facts) as chains,
+    (select count(*) from judged as j where j.circular) as circular,
+    (select count(*) from judged as j where j.beside and not j.circular) as violations,
+    array(
+        select j.inner_id::text from judged as j where j.beside or j.circular order by j.inner_id limit 10
+    ) as sample;

@@ -64,16 +64,49 @@ def history(session: Session, memory_id: UUID) -> list[Row]:
     return session.rows(_SQL["history"], memory_id=memory_id)
 
 
-def nearest(session: Session, namespace: str, embedding: Any) -> tuple[UUID, float] | None:
-    """The nearest live memory of a namespace and its cosine distance, exactly (G3)."""
-    row = session.one(_SQL["nearest"], namespace=namespace, embedding=embedding)
-    return None if row is None else (row["memory_id"], float(row["distance"]))
+def near(session: Session, namespace: str, embedding: Any, *, distance: float, most: int) -> list[tuple[UUID, float]]:
+    """Live memories of a namespace nearer than a cosine distance, nearest first, exactly (G3)."""
+    found = session.rows(_SQL["near"], namespace=namespace, embedding=embedding, distance=distance, most=most)
+    return [(row["memory_id"], float(row["distance"])) for row in found]
 
 
-def by_key(session: Session, key: str) -> UUID | None:
-    """The memory that was written with this idempotency key."""
-    found = session.value(_SQL["by_key"], key=key)
-    return found if isinstance(found, UUID) else None
+def twins(session: Session, namespace: str, content_hash: str, *, most: int) -> list[UUID]:
+    """Live statements of a namespace with exactly this text, whether or not they have a vector yet."""
+    found = session.rows(_SQL["twins"], namespace=namespace, content_hash=content_hash, most=most)
+    return [row["memory_id"] for row in found]
+
+
+def by_key(session: Session, key: str) -> Row | None:
+    """What was written with this idempotency key: memory_id, content_hash, deleted_at, supersedes."""
+    return session.one(_SQL["by_key"], key=key)
+
+
+def place(session: Session, memory_id: UUID) -> Row | None:
+    """Where a memory stands: namespace, note_id, deleted_at, deleted_reason; nothing is locked."""
+    return session.one(_SQL["place"], memory_id=memory_id)
+
+
+def by_note(session: Session, note_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """note_id -> memory_id of the notes that have a memory."""
+    return {row["note_id"]: row["memory_id"] for row in session.rows(_SQL["by_note"], note_ids=list(note_ids))}
+
+
+def successors(session: Session, memory_ids: Sequence[UUID]) -> list[Row]:
+    """The memories that supersede these: memory_id, supersedes, deleted_at."""
+    return session.rows(_SQL["successors"], memory_ids=list(memory_ids))
+
+
+def settle(session: Session, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Bring the state of memories (not their text) to the given values: supersedes, deletion, verification, boost,
+    path."""
+    session.run_many(_SQL["settle"], rows)
+
+
+def clock(session: Session) -> datetime:
+    """The database's own clock: expiry goes by it."""
+    moment = session.value(_SQL["clock"])
+    assert isinstance(moment, datetime)  # noqa: S101 - what the statement selects
+    return moment
 
 
 def lock_namespace(session: Session, namespace: str) -> None:
@@ -96,6 +129,15 @@ def folded(session: Session) -> list[Row]:
     return session.rows(_SQL["folded"])
 
 
-def refresh_scope(session: Session) -> None:
-    """Let the pipeline's live views show a namespace that this transaction has just begun to use."""
-    session.run(_SQL["refresh_scope"])
+def superseded_live(session: Session, *, limit: int) -> list[UUID]:
+    """Live statements that a later version of their namespace still supersedes, in the order of ids (H2).
+
+    Not among them: members of a circle (a broken import).
+    """
+    return [row["memory_id"] for row in session.rows(_SQL["superseded_live"], limit=limit)]
+
+
+def record_chains(session: Session, *, at: datetime, limit: int) -> Row:
+    """Record root, tip and length of every supersede chain longer than two hops (H2), at most `limit` changes a call:
+    chains, longest (hops), circular (memories whose chain leads into a circle), and ids recorded, dropped, circular."""
+    return session.one(_SQL["record_chains"], at=at, limit=limit) or {}

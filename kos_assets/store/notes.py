@@ -57,6 +57,21 @@ def unsynced(session: Session, limit: int) -> list[Row]:
     return session.rows(_SQL["unsynced"], limit=limit)
 
 
+def places(session: Session, note_ids: Sequence[UUID]) -> list[Row]:
+    """note_id, namespace, body_hash of these notes."""
+    return session.rows(_SQL["unsynced_of"], note_ids=list(note_ids))
+
+
+def unsync(session: Session, note_ids: Sequence[UUID]) -> int:
+    """Let the memories of these notes be looked at again; the number of notes."""
+    return session.run(_SQL["unsync"], note_ids=list(note_ids))
+
+
+def bodies(session: Session) -> list[Row]:
+    """note_id, namespace, body_hash of every standing note that has text."""
+    return session.rows(_SQL["bodies"])
+
+
 def group_members(session: Session, groups: Sequence[tuple[str, str]]) -> list[Row]:
     """Standing notes of the given (namespace, body_hash) groups."""
     return session.rows(

@@ -63,6 +63,15 @@ select note_id, namespace, body_hash
 from kos.notes where synced_hash is distinct from row_hash
 order by note_id limit %(limit)s;
 
+-- name: unsynced_of
+select note_id, namespace, body_hash from kos.notes where note_id = any(%(note_ids)s::uuid[]) order by note_id;
+
+-- name: unsync
+update kos.notes set synced_hash = null where note_id = any(%(note_ids)s::uuid[]);
+
+-- name: bodies
+select note_id, namespace, body_hash from kos.notes where deleted_at is null and body_hash is not null;
+
 -- name: group_members
 select n.note_id, n.path, n.namespace, n.body_hash, n.source_updated_at, (n.synced_hash is distinct from n.row_hash) as unsynced
 from kos.notes as n

@@ -115,7 +115,12 @@ def test_the_log_tells_how_a_child_ended(family: Callable[..., Child], tmp_path:
 def test_each_child_knows_only_its_own_secrets() -> None:
     """S5: the service holds the reader's DSN and can compute no other."""
     outside = {"KOS_DSN": DSN, "PGPASSWORD": "x", "PATH": "/bin", "PYTHONDONTWRITEBYTECODE": "1", "KOS_CONFIG": "/c"}
-    settings = Settings(dsn=DSN, vault=Path("notes"), alarm_webhook="https://example.org/hook")
+    settings = Settings(
+        dsn=DSN,
+        vault=Path("notes"),
+        alarm_webhook="https://example.org/hook",
+        read_namespaces=("global", "shared:crew"),
+    )
     told = child_environment(settings, roles=("reader",), inherited=outside)
     assert {name for name in told if "DSN" in name or "PG" in name} == {"KOS_READER_DSN"}
     assert "secret" not in "".join(told.values())
@@ -124,7 +129,7 @@ def test_each_child_knows_only_its_own_secrets() -> None:
     assert told["PATH"] == "/bin"
     assert told["KOS_CONFIG"] == "/c"
     assert told["KOS_VAULT"] == str(Path("notes").absolute())
-    assert told["KOS_NAMESPACES"] == "global,shared:owner"
+    assert told["KOS_NAMESPACES"] == "global,shared:crew"
 
 
 def test_a_taken_port_is_explained() -> None:

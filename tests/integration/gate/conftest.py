@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,10 @@ import pytest
 from kos_assets import testing
 from kos_assets.errors import ProviderUnavailableError
 from kos_assets.gate.authority import OWNER, Principal
-from kos_assets.gate.write import Result, Statement, write_memory
+from kos_assets.gate.context import Gate as OpenGate
+from kos_assets.gate.context import open_gate
+from kos_assets.gate.statement import Statement
+from kos_assets.gate.write import Result, write_memory
 from kos_assets.inference.embedding import ModelIdentity
 from kos_assets.settings import Settings
 from kos_assets.store import embeddings
@@ -75,11 +78,15 @@ class Gate:
     store: Store
     embedder: Compass
 
+    def open(self, *, distance: float = 0.08, store: Store | None = None) -> OpenGate:
+        """What the gate's verbs take."""
+        return replace(open_gate(store or self.store, self.settings, self.embedder), distance=distance)
+
     def write(self, heading: str, content: str = "Body.", *, by: Principal = OWNER, **values: Any) -> Result:
         """One statement in `global` under a key of its own."""
         given = {"namespace": "global", "key": f"{heading}|{content}", "memory_type": "semantic", **values}
         at = given.pop("at", AT)
-        return write_memory(self.store, self.embedder, Statement(heading, content, **given), principal=by, at=at)
+        return write_memory(self.open(), Statement(heading, content, **given), principal=by, at=at)
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
         """What an administrator sees."""
@@ -92,9 +99,11 @@ class Gate:
 
 
 @pytest.fixture
-def gate(database: Settings) -> Iterator[Gate]:
-    """A store whose active model is the compass."""
+def gate(database: Settings, tmp_path: Path) -> Iterator[Gate]:
+    """A store whose active model is the compass, and an empty vault."""
     embedder = Compass()
+    (tmp_path / "vault").mkdir()
+    database = replace(database, vault=tmp_path / "vault")
     with testing.store(database) as store:
         with store.transaction(pipeline=True) as session:
             key = embeddings.register(session, model_id=embedder.identity.model_id, dimensions=40, recipe={})

@@ -13,9 +13,11 @@ import pytest
 
 from kos_assets import testing
 from kos_assets.alarms import recent_alarms
+from kos_assets.assets import hygiene
 from kos_assets.assets.dbt import dbt_resource
 from kos_assets.assets.dbt_manifest import project_dir
 from kos_assets.assets.health import SNAPSHOTS, THRESHOLDS
+from kos_assets.assets.hygiene import COMPACTED, STALE
 from kos_assets.checks import SUITE
 from kos_assets.jobs import MEMORIES
 from kos_assets.settings import Settings
@@ -43,22 +45,32 @@ def _rows(settings: Settings, statement: str, role: str = "dbt") -> list[tuple[A
         return connection.execute(statement).fetchall()
 
 
+def _hygiene(settings: Settings, times: int = 1) -> list[dg.ExecuteInProcessResult]:
+    """The hygiene assets materialised, so many times."""
+    with testing.store(settings) as store, testing.store(settings, "dbt") as facts:
+        resources = {"store": store, "facts": facts, "settings": settings}
+        return [dg.materialize([*hygiene.ASSETS, *hygiene.CHECKS], resources=resources) for _ in range(times)]
+
+
 def test_every_step_succeeds_and_every_asset_is_made(night: Any) -> None:
     """D1, D6: hygiene, dbt models and the snapshot are assets of one job, keyed by table address."""
     assert night.result.success
     made = {event.asset_key.to_user_string() for event in night.result.get_asset_materialization_events()}
     models = {f"kos_marts/{name}" for name in (*AGGREGATES, *PER_MEMORY, "stg_near_pairs")}
     assert made == models | {
-        "kos/expired", "kos/lexical_terms", "kos/traces", "dagster/runs", "kos/health_snapshots",
+        "kos/expired", "kos/compacted", "kos/stale", "kos/lexical_terms", "kos/traces", "dagster/runs",
+        "kos/health_snapshots",
     }  # fmt: skip
 
 
 def test_hygiene_comes_before_the_models_and_they_before_the_snapshot(night: Any) -> None:
-    """H4: expiry first, so that the night measures what it leaves behind."""
+    """H4: expire, compact, flag stale, then the rest, so that the night measures what it leaves behind."""
     order = [event.step_key for event in night.result.all_events if event.event_type_value == "STEP_START"]
-    assert order.index("kos__expired") < order.index("health_models") < order.index("kos__health_snapshots")
+    steps = ["kos__expired", "kos__compacted", "kos__stale", "health_models", "kos__health_snapshots"]
+    assert [step for step in order if step in steps] == steps
+    assert order.index("kos__stale") < order.index("kos__lexical_terms")
     assert order.index("kos__traces") < order.index("health_models")
-    assert order.index("kos__expired") < order.index("live_memories_suite")
+    assert order.index("kos__compacted") < order.index("live_memories_suite")
 
 
 def test_expired_memory_is_retired(night: Any) -> None:
@@ -67,8 +79,44 @@ def test_expired_memory_is_retired(night: Any) -> None:
     assert found == [("expired",)]
 
 
+def test_stale_memories_are_listed(night: Any) -> None:
+    """H3: 3 and 4 are older than 180 days and semantic; 5 is older and episodic, 6 has expired."""
+    found = _rows(night.settings, "select memory_id::text, code from kos.review_items order by 1", "owner")
+    assert found == [(_id(3), "never_verified"), (_id(4), "never_verified")]
+    figures = {
+        name: value.value
+        for event in night.result.get_asset_materialization_events()
+        if event.asset_key == STALE
+        for name, value in event.materialization.metadata.items()
+    }
+    assert (figures["opened"], figures["closed"], figures["open"]) == (2, 0, 2)
+    assert sorted(figures["opened_ids"]) == [_id(3), _id(4)]
+
+
+def test_one_version_is_live(night: Any) -> None:
+    """H2: the check of kos/compacted ran in the night, and passed."""
+    found = [event for event in night.result.get_asset_check_evaluations() if event.asset_key == COMPACTED]
+    assert [(event.check_name, event.passed) for event in found] == [("one_live_version", True)]
+
+
+def test_a_circle_fails_the_check_and_nothing_else(filled: Settings) -> None:
+    """H2: a broken import is told; no row changes, and the steps after it run."""
+    with testing.connect(filled) as connection:
+        for one, other in ((1, 2), (2, 1)):
+            connection.execute(
+                "update kos.memories set supersedes = %s, note_id = null where memory_id = %s", [_id(other), _id(one)]
+            )
+    [result] = _hygiene(filled)
+    assert result.success
+    [check] = [event for event in result.get_asset_check_evaluations() if event.asset_key == COMPACTED]
+    assert (check.passed, check.metadata["circular"].value, check.metadata["violations"].value) == (False, 2, 0)
+    assert _rows(
+        filled, f"select count(*) from kos.memory_facts where is_live and memory_id in ('{_id(1)}', '{_id(2)}')"
+    ) == [(2,)]
+
+
 def test_old_traces_are_pruned(night: Any) -> None:
-    """D4: traces are kept for a year."""
+    """D4: traces are kept for a year, if no setting says otherwise."""
     assert _rows(night.settings, "select count(*) from kos.trace_facts") == [(4,)]
 
 
@@ -224,12 +272,7 @@ def test_lineage_runs_from_notes_to_the_snapshot(night: Any) -> None:
 
 def test_second_night_gives_the_same(filled: Settings, manifest: Any) -> None:
     """D3: rerunning hygiene changes nothing."""
-    from kos_assets.assets import hygiene
-
-    with testing.store(filled) as store:
-        reports = [
-            dg.materialize(list(hygiene.ASSETS), resources={"store": store, "settings": filled}) for _ in range(2)
-        ]
+    reports = _hygiene(filled, 2)
     counts = [
         {
             str(event.asset_key and event.asset_key.to_user_string()): {
@@ -241,5 +284,9 @@ def test_second_night_gives_the_same(filled: Settings, manifest: Any) -> None:
     ]
     assert counts[0]["kos/expired"]["expired"] == 1
     assert counts[1]["kos/expired"]["expired"] == 0
+    assert (counts[0]["kos/stale"]["opened"], counts[1]["kos/stale"]["opened"]) == (2, 0)
+    assert counts[1]["kos/compacted"] == {
+        "retired": 0, "recorded": 0, "dropped": 0, "chains": 0, "longest": 0, "circular": 0,
+    }  # fmt: skip
     assert counts[1]["kos/traces"]["traces_deleted"] == 0
     assert counts[1]["kos/lexical_terms"]["rows_written"] == 0

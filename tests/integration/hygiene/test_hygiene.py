@@ -14,8 +14,8 @@ import pytest
 
 from kos_assets import testing
 from kos_assets.hygiene import statistics as hygiene_statistics
-from kos_assets.hygiene.expire import expire
 from kos_assets.hygiene.statistics import fold_statistics
+from kos_assets.hygiene.sweep import sweep
 from kos_assets.hygiene.traces import prune_traces
 from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.memories import sync_memories
@@ -24,6 +24,12 @@ from kos_assets.settings import Settings
 from kos_assets.store.database import Store
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def expire(store: Store, *, now: datetime | None = None, limit: int = 1000) -> tuple[int, tuple[Any, ...]]:
+    """One run of expiry: how many, and which."""
+    report = sweep(store, stale_after_days=180, steps=["expire"], now=now, limit=limit)["expire"]
+    return report.counts["expired"], report.ids["expired"]
 
 
 @dataclass
@@ -40,7 +46,7 @@ class House:
     def ingest(self) -> None:
         """Notes, memories, words; no vectors are needed here."""
         sync_notes(self.store, self.settings)
-        sync_memories(self.store)
+        sync_memories(self.store, self.settings)
         sync_chunks(self.store, count_tokens=lambda text: len(text.split()))
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
@@ -69,9 +75,9 @@ def _ending(house: House, count: int) -> None:
 def test_what_is_over_is_retired_once_with_history(house: House) -> None:
     """H1, S7: at the instant itself and before, never after; a second run does nothing."""
     _ending(house, 4)
-    report = expire(house.store, now=NOW + timedelta(days=2))
-    assert report.expired == 3
-    assert report.metadata() == {"expired": 3, "memory_ids": sorted(report.memory_ids, key=report.memory_ids.index)}
+    count, ids = expire(house.store, now=NOW + timedelta(days=2))
+    assert count == 3
+    assert set(ids) == {row[0] for row in house.rows("select memory_id from kos.memories where deleted_at is not null")}
     gone = "select note_path, deleted_at, deleted_reason from kos.memories where deleted_at is not null order by 1"
     assert house.rows(gone) == [(f"n{number}.md", NOW + timedelta(days=2), "expired") for number in range(3)]
     assert house.rows(
@@ -82,7 +88,7 @@ def test_what_is_over_is_retired_once_with_history(house: House) -> None:
          {"deleted_at": (NOW + timedelta(days=2)).isoformat(), "deleted_reason": "expired"}, 3)
     ]  # fmt: skip
     history = house.rows("select count(*) from kos.memory_history")
-    assert expire(house.store, now=NOW + timedelta(days=2)).expired == 0
+    assert expire(house.store, now=NOW + timedelta(days=2)) == (0, ())
     assert house.rows("select count(*) from kos.memory_history") == history
 
 
@@ -90,7 +96,7 @@ def test_a_run_is_bounded_and_takes_the_oldest_first(house: House) -> None:
     """H1: bounded per run; the next one goes on."""
     _ending(house, 5)
     later = NOW + timedelta(days=30)
-    assert [expire(house.store, now=later, limit=2).expired for _ in range(4)] == [2, 2, 1, 0]
+    assert [expire(house.store, now=later, limit=2)[0] for _ in range(4)] == [2, 2, 1, 0]
     order = house.rows("select m.note_path from kos.memory_history as h join kos.memories as m using (memory_id)"
                        " where action = 'expire' order by history_id")  # fmt: skip
     names = [row[0] for row in order]
@@ -102,7 +108,7 @@ def test_an_expired_note_comes_back_only_with_a_later_end(house: House) -> None:
     past, future = "2020-01-01", "2150-01-01"
     house.write("a.md", f"---\nexpires_at: {past}\n---\nText.\n")
     house.ingest()
-    assert expire(house.store).expired == 1
+    assert expire(house.store)[0] == 1
     house.write("a.md", f"---\nexpires_at: {past}\ntags: [x]\n---\nText, edited.\n")
     house.ingest()
     assert house.rows("select deleted_reason, content from kos.memories") == [("expired", "Text, edited.")]

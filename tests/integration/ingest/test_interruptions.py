@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kos_assets.gate import index as gate_index
 from kos_assets.ingest import chunks, embeddings, memories, notes
 from kos_assets.store import chunks as store_chunks
 from kos_assets.store import edges as store_edges
@@ -53,7 +54,7 @@ _STEPS = [
     (notes, "_read"), (notes, "write_stamp"), (store_notes, "upsert"), (store_notes, "replace_links"),
     (store_notes, "mark_deleted"), (store_notes, "quarantine"), (notes, "_write_sidecar"), (memories, "write_notes"),
     (store_memories, "insert"), (store_memories, "record_history"), (store_notes, "mark_synced"),
-    (store_edges, "replace_outgoing"), (store_notes, "set_links_hash"), (chunks, "_chunk_rows"),
+    (store_edges, "replace_outgoing"), (store_notes, "set_links_hash"), (gate_index, "_chunk_rows"),
     (store_chunks, "replace"), (store_chunks, "record_state"), (store_embeddings, "delete_stale"),
     (store_embeddings, "insert"), (store_edges, "relink_similar"), (store_embeddings, "mark_linked"),
 ]  # fmt: skip

@@ -47,7 +47,7 @@ def test_every_note_of_a_public_vault_is_accounted_for(public_vault: Path, fresh
     before = {path: hashlib.sha256(path.read_bytes()).digest() for path in public_vault.rglob("*.md") if path.is_file()}
     with fresh(public_vault) as place, testing.store(place.settings) as store:
         place.scan()
-        sync_memories(store)
+        sync_memories(store, place.settings)
         result = account(store)
         files, _ = walk(public_vault)
         blocked = {row[0] for row in place.rows("select path from kos.quarantine where severity = 'blocked'")}
@@ -63,7 +63,7 @@ def test_every_note_of_a_public_vault_is_accounted_for(public_vault: Path, fresh
             where m.deleted_at is null and n.body_hash is not null group by 1, 2 having count(*) > 1
         """) == []  # fmt: skip
         assert place.scan().read == 0
-        assert sync_memories(store).notes == 0
+        assert sync_memories(store, place.settings).notes == 0
     print(result)
     after = {path: hashlib.sha256(path.read_bytes()).digest() for path in before}
     assert after == before

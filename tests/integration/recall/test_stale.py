@@ -29,7 +29,7 @@ def test_a_row_whose_text_is_newer_than_its_index_says_so(
         recall = Recall(reader, embedder)
         note.write_text("# Pump\n\nThe pump stands in the boathouse now.\n", "utf-8")
         sync_notes(writer, settings)
-        sync_memories(writer)
+        sync_memories(writer, settings)
         [hit] = recall.search(Query("pump", ("global",))).hits
         assert hit.index_behind
         assert "boathouse" in hit.index_line

@@ -63,7 +63,7 @@ class Desk:
         row["home"] = home_tree(row["home_path"])
         with self.writer.transaction(pipeline=True) as session:
             memories.insert(session, [row])
-            memories.refresh_scope(session)
+            session.run("select kos.enter_pipeline()")  # its views show the namespaces in use by now
             if indexed:
                 self.index(session, memory_id, terms, lengths=lengths, lang=row["lang"])
             if vector is not None:
@@ -124,13 +124,15 @@ CHANGES = {
 def _defaults(number: int) -> dict[str, Any]:
     nothing = (
         "summary", "supersedes", "folded_into", "note_id", "note_path", "author", "event_zone", "verified_at",
-        "verified_by", "expires_at", "deleted_at", "deleted_reason", "fold_hash", "idempotency_key",
+        "verified_by", "verified_how", "expires_at", "deleted_at", "deleted_reason", "fold_hash", "idempotency_key",
+        "created_at",
     )  # fmt: skip
     return {
         **dict.fromkeys(nothing),
         "namespace": "global", "memory_type": "semantic", "type_reason": "explicit", "type_confidence": 1.0,
         "heading": f"Heading {number}", "content": f"Content {number}", "provenance": "raw", "confidence": 0.95,
         "home_path": "notes", "lang": "en", "event_at": EVENT, "event_rule": "none", "keywords": [],
+        "boost": 1.0,
     }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_the_serving_role_reads_live_views_only(owner: psycopg.Connection[Any]) 
 def test_the_serving_role_executes_named_functions_only(owner: psycopg.Connection[Any]) -> None:
     """S5: enumerated, so that a new function is closed until it is named here."""
     assert _column(owner, FUNCTIONS, "kos_reader") == READER_FUNCTIONS
-    assert _column(owner, FUNCTIONS, "kos_auditor") == {"allowed_namespaces", "in_pipeline"}
+    assert _column(owner, FUNCTIONS, "kos_auditor") == {"allowed_namespaces", "in_pipeline", "used_namespaces"}
     assert _column(owner, FUNCTIONS, "kos_dbt") == {"allowed_namespaces", "in_pipeline", "near_pairs"}
 
 
@@ -256,7 +256,8 @@ def test_marts_open_by_name_only(filled: Settings) -> None:
 def test_the_auditor_only_reads(filled: Settings, owner: psycopg.Connection[Any]) -> None:
     """S5: kos_auditor reads memories, history, traces and quarantine under row-level security, and writes nothing."""
     assert _column(owner, READABLE, "kos_auditor", "kos_auditor") == {
-        "memories", "memory_history", "traces", "quarantine", "applied_migrations",
+        "memories", "memory_history", "traces", "quarantine", "applied_migrations", "edges", "decisions",
+        "review_items", "memory_files", "audited_memories",
     }  # fmt: skip
     with testing.connect(filled, "auditor") as auditor:
         for table in ("memories", "memory_history", "traces", "quarantine"):

@@ -196,12 +196,16 @@ def test_near_pairs_and_the_gate_skip_what_is_not_live(planted_apart: Planted, d
     with testing.store(planted_apart.settings) as writer, writer.transaction(pipeline=True) as session:
         pairs = session.rows("select left_id, right_id, namespace from kos.near_pairs(null, 0.08, 20)")
         assert [{row["left_id"], row["right_id"]} for row in pairs] == [{planted_apart.live, twin}]
-        nearest = memories.nearest(session, "agent:rival", embeddings.half(planted_apart.vector))
-        assert nearest is not None
-        assert nearest[0] == planted_apart.foreign
+        vector = embeddings.half(planted_apart.vector)
+        near = memories.near(session, "agent:rival", vector, distance=2.0, most=9)
+        assert [memory_id for memory_id, _ in near] == [planted_apart.foreign]
         desk.retire(planted_apart.foreign)
     with testing.store(planted_apart.settings) as writer, writer.transaction(pipeline=True) as session:
-        assert memories.nearest(session, "agent:rival", embeddings.half(planted_apart.vector)) is None
+        vector = embeddings.half(planted_apart.vector)
+        assert memories.near(session, "agent:rival", vector, distance=2.0, most=9) == []
+    with testing.store(planted_apart.settings) as writer, writer.transaction(namespaces=("global",)) as session:
+        vector = embeddings.half(planted_apart.vector)
+        assert memories.near(session, "agent:rival", vector, distance=2.0, most=9) == [], "S6: not its namespace"
 
 
 @pytest.fixture

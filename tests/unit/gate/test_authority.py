@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kos_assets.errors import AuthorityError, InputError
-from kos_assets.gate.authority import OWNER, Principal, check_write_authority
+from kos_assets.gate.authority import OWNER, Evidence, Principal, check_write_authority
 
 _NAMES = st.sampled_from(["ada", "bob", "owner", "global"])
 _NAMESPACES = st.one_of(
@@ -32,7 +32,7 @@ def test_exactly_these_may_write(name: str, role: str, groups: frozenset[str], n
         return
     with pytest.raises(AuthorityError) as refused:
         check_write_authority(principal, namespace)
-    assert str(refused.value.why).startswith("Rule: ")
+    assert str(refused.value.why).startswith("Rule G2: ")
     for offered in str(refused.value.fix).removeprefix("Write to one of: ").rstrip(".").split(", "):
         check_write_authority(principal, offered)
 
@@ -50,3 +50,14 @@ def test_a_name_is_not_a_role() -> None:
         check_write_authority(Principal("owner", "agent"), "global")
     with pytest.raises(AuthorityError):
         check_write_authority(Principal("owner", "agent"), "shared:owner")
+
+
+def test_a_lesson_reaches_global_by_its_sessions_not_by_its_claim() -> None:
+    """G2, L1: confidence 0.9 or more, counted by the server, from at least two distinct sessions; nothing less."""
+    agent = Principal("robo", "agent")
+    check_write_authority(agent, "global", evidence=Evidence(0.9, frozenset({"s1", "s2"})))
+    for evidence in (None, Evidence(0.89, frozenset({"s1", "s2"})), Evidence(1.0, frozenset({"s1"}))):
+        with pytest.raises(AuthorityError, match="may not write to global"):
+            check_write_authority(agent, "global", evidence=evidence)
+    with pytest.raises(AuthorityError):
+        check_write_authority(agent, "shared:crew", evidence=Evidence(1.0, frozenset({"s1", "s2"})))
