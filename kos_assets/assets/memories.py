@@ -33,8 +33,8 @@ from kos_assets.store.database import Store
     owners=OWNERS,
     pool=INGEST_POOL,
     retry_policy=OUTAGE_RETRIES,
-    description="The unit of recall: one per note, and one per statement of an agent with its file below memories/; through "
-    "the gate. Equal notes are folded into one, decisions of the ledger hold, history is kept, links become edges.",
+    description="The unit of recall: one per note, one per statement of an agent (a file below memories/); through the "
+    "gate. Equal notes are folded into one, decisions of the ledger hold, history is kept, links become edges.",
 )
 def memories(
     store: dg.ResourceParam[Store], settings: dg.ResourceParam[Settings], embedder: dg.ResourceParam[Embedder]

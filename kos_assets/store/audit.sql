@@ -17,7 +17,7 @@ with recursive up as (
     select m.memory_id, 0 as hop from kos.audited_memories as m where m.memory_id = %(memory_id)s
     union
     select m.memory_id, d.hop + 1
-    from down as d inner join kos.audited_memories as m on m.supersedes = d.memory_id
+    from down as d inner join kos.audited_memories as m on d.memory_id = m.supersedes
     where d.hop < %(most)s
 ), chain as (
     select memory_id, min(hop) as hop from (
@@ -54,4 +54,4 @@ order by i.opened_at desc, i.item_id desc limit %(most)s;
 select f.path, f.namespace, f.state, f.code, f.memory_id, f.first_seen_at
 from kos.memory_files as f
 where f.state <> 'accepted' and (%(states)s::text[] is null or f.state = any(%(states)s::text[]))
-order by f.first_seen_at desc, f.path limit %(most)s;
+order by f.first_seen_at desc, f.path asc limit %(most)s;

@@ -99,11 +99,11 @@ grant select, insert, update, delete on kos.ledger_files, kos.memory_files, kos.
 -- An edge is written and read with the memories that it joins (S12); the auditor sees those of rows that it may read.
 drop policy writer on kos.edges;
 create policy writer on kos.edges to kos_writer
-using (kos.in_pipeline() or exists(select 1 from kos.memories as m where m.memory_id = src_id))
-with check (kos.in_pipeline() or exists(select 1 from kos.memories as m where m.memory_id = src_id));
+using (kos.in_pipeline() or exists (select 1 from kos.memories as m where m.memory_id = src_id))
+with check (kos.in_pipeline() or exists (select 1 from kos.memories as m where m.memory_id = src_id));
 create policy auditor on kos.edges for select to kos_auditor using (
-    exists(select 1 from kos.memories as m where m.memory_id = src_id)
-    and exists(select 1 from kos.memories as m where m.memory_id = dst_id)
+    exists (select 1 from kos.memories as m where m.memory_id = src_id)
+    and exists (select 1 from kos.memories as m where m.memory_id = dst_id)
 );
 grant select on kos.edges, kos.review_items, kos.memory_files, kos.decisions to kos_auditor;
 grant execute on function kos.used_namespaces() to kos_auditor;

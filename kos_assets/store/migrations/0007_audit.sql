@@ -12,4 +12,4 @@ select
         when m.expires_at <= now() then 'expired'
     end as retired
 from kos.memories as m;
-grant select on kos.audited_memories to kos_auditor;
+grant select on kos.audited_memories to kos_auditor, kos_writer;

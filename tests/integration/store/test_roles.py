@@ -24,7 +24,7 @@ READER_FUNCTIONS = {
     "allowed_namespaces", "in_pipeline", "corpus_size", "corpus_languages", "lexical_arm", "dense_arm",
     "search_candidates", "filtered_page", "record_traces", "record_reads", "current_calibration",
 }  # fmt: skip
-FACTS = {"memory_facts", "vector_facts", "trace_facts", "note_facts", "quarantine_facts"}
+FACTS = {"memory_facts", "vector_facts", "trace_facts", "note_facts", "quarantine_facts", "chain_facts"}
 SECRET = "Zanzibarwhisper"
 
 TABLES = "select c.relname from pg_class c where c.relnamespace = 'kos'::regnamespace and c.relkind in ('r', 'p')"
@@ -69,6 +69,7 @@ def filled(shared_desk: Any) -> Settings:
         "%s, '{}', null, 'weak', %s, 1)",
         SECRET, psycopg.types.json.Jsonb([{"memory_id": str(memory), "heading": SECRET}]),
     )  # fmt: skip
+    desk.owner("insert into kos.chains values (%s, %s, 'global', 3, now())", memory, memory)
     return desk.settings  # type: ignore[no-any-return]
 
 
@@ -257,7 +258,7 @@ def test_the_auditor_only_reads(filled: Settings, owner: psycopg.Connection[Any]
     """S5: kos_auditor reads memories, history, traces and quarantine under row-level security, and writes nothing."""
     assert _column(owner, READABLE, "kos_auditor", "kos_auditor") == {
         "memories", "memory_history", "traces", "quarantine", "applied_migrations", "edges", "decisions",
-        "review_items", "memory_files", "audited_memories",
+        "review_items", "memory_files", "audited_memories", "chains",
     }  # fmt: skip
     with testing.connect(filled, "auditor") as auditor:
         for table in ("memories", "memory_history", "traces", "quarantine"):
