@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from kos_assets.domain.decisions import Decision, MemoryState, fold
-from kos_assets.store import decisions
+from kos_assets.domain.decisions import Decision, MemoryState
+from kos_assets.store import memories
 from kos_assets.store.database import Session
 from kos_assets.vault.ledger import keyed_hash
 from kos_assets.vault.memory_file import StatementFile, digest_text, memory_path, namespace_of_path
@@ -83,26 +83,40 @@ class Judged:
 
 
 def judge_file(
-    session: Session, stat: FileStat, file: StatementFile | Problem | Unreadable, *, keys: Mapping[str, bytes]
+    stat: FileStat,
+    file: StatementFile | Problem | Unreadable,
+    states: Mapping[str, MemoryState],
+    *,
+    keys: Mapping[str, bytes],
 ) -> Judged:
-    """V9: accepted with a record whose keyed hash fits, pending with such a record of a wait, else refused."""
+    """V9: accepted with a record whose keyed hash fits, pending with such a record of a wait, else refused.
+
+    `states` are the folded records by memory id, `keys` the machines' (vault/ledger.py).
+    """
     namespace = namespace_of_path(stat.path) or "shared:owner"
     memory_id = _id_of(stat.path)
     if isinstance(file, Problem | Unreadable):
         return Judged(stat, namespace, "refused", file.code, memory_id, None, None, file.reason, file.fix)
-    subject = str(file.memory_id)
-    state = fold(decisions.of_subjects(session, [subject])).get(subject)
-    if memory_path(file.namespace, file.memory_id) != stat.path:
-        return Judged(stat, namespace, "refused", "misplaced", memory_id, file, state)
-    if state is not None and state.erased:
-        return Judged(stat, namespace, "refused", "erased", memory_id, file, state)
+    state = states.get(str(file.memory_id))
+    code = None
     record = None if state is None else state.written or state.pending
-    if record is None:
-        return Judged(stat, namespace, "refused", "not_written_by_gate", memory_id, file, state)
-    if not _fits(record, file, keys):
-        return Judged(stat, namespace, "refused", "changed_after_write", memory_id, file, state)
+    if memory_path(file.namespace, file.memory_id) != stat.path:
+        code = "misplaced"
+    elif state is not None and state.erased:
+        code = "erased"
+    elif record is None:
+        code = "not_written_by_gate"
+    elif not _fits(record, file, keys):
+        code = "changed_after_write"
+    if code is not None:
+        return Judged(stat, namespace, "refused", code, memory_id, file, state)
     waits = state is not None and state.written is None
     return Judged(stat, namespace, "pending" if waits else "accepted", None, memory_id, file, state)
+
+
+def lock_namespace(session: Session, namespace: str) -> None:
+    """Hold off the writers of a namespace until the transaction ends."""
+    memories.lock_namespace(session, namespace)
 
 
 def _fits(record: Decision, file: StatementFile, keys: Mapping[str, bytes]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from kos_assets.domain.decisions import MemoryState, fold
 from kos_assets.domain.principals import Principal
 from kos_assets.errors import AuthorityError, InputError, NotFoundError
 from kos_assets.gate.accept import judge_file
@@ -13,9 +14,10 @@ from kos_assets.gate.life import Change
 from kos_assets.gate.settle import settle_statements
 from kos_assets.store import decisions, memories
 from kos_assets.store import notes as store_notes
+from kos_assets.store.database import Session
 from kos_assets.vault import ledger
 from kos_assets.vault.ledger import keyed_hash
-from kos_assets.vault.memory_file import digest_text, is_reserved, memory_path, parse
+from kos_assets.vault.memory_file import StatementFile, digest_text, is_reserved, memory_path, parse
 from kos_assets.vault.problems import Problem, Unreadable
 from kos_assets.vault.scan import FileStat, read
 
@@ -43,7 +45,7 @@ def adopt_file(gate: Gate, path: str, *, principal: Principal, at: datetime) -> 
         )
     with gate.store.transaction(pipeline=True) as session:
         memories.lock_namespace(session, file.namespace)
-        before = judge_file(session, stat, file, keys=ledger.keys(gate.root))
+        before = judge_file(stat, file, _states(session, file), keys=ledger.keys(gate.root))
         if before.code == "erased":
             raise InputError("What that file holds was erased for good (S11).", fix="Delete the file.")
         if before.state != "refused":
@@ -54,9 +56,13 @@ def adopt_file(gate: Gate, path: str, *, principal: Principal, at: datetime) -> 
             body["supersedes"] = str(file.supersedes)
         record = gate.ledger.append("adopt", str(file.memory_id), by=principal.name, at=at, **body)
         decisions.record(session, [record], settled=True)
-        judged = judge_file(session, stat, file, keys=ledger.keys(gate.root))
+        judged = judge_file(stat, file, _states(session, file), keys=ledger.keys(gate.root))
         heal(session, [judged], at=record.at)
         decisions.keep_memory_files(session, [judged.entry()])
         store_notes.quarantine(session, [path], [])
         settle_statements(session, [file.memory_id], at=record.at, by=principal.name, note="adopted")
     return Change(file.memory_id, "adopt", "accepted as it stands")
+
+
+def _states(session: Session, file: StatementFile) -> dict[str, MemoryState]:
+    return fold(decisions.of_subjects(session, [str(file.memory_id)]))

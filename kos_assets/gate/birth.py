@@ -6,6 +6,8 @@ Not here: the verdict (write.py), files and ledger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,47 +15,56 @@ from kos_assets.domain.decisions import Decision
 from kos_assets.domain.indexing import memory_text, text_hash
 from kos_assets.gate.index import index_memories
 from kos_assets.gate.statement import memory_row
-from kos_assets.gate.verdict import Verdict
+from kos_assets.gate.verdict import Beside, Verdict
 from kos_assets.inference.embedding import Embedder
 from kos_assets.store import edges, embeddings, memories, review
 from kos_assets.store.database import Row, Session
 from kos_assets.vault.memory_file import StatementFile
 
 
-def bear(
-    session: Session,
-    file: StatementFile,
-    verdict: Verdict,
-    *,
-    decision: Decision,
-    embedder: Embedder | None = None,
-    vector: Any = None,
-) -> None:
+@dataclass(frozen=True)
+class Birth:
+    """A statement's file, the outcome that the gate decided or recorded, and the ledger's record of it: its time and
+    author are those of the history."""
+
+    file: StatementFile
+    verdict: Verdict
+    decision: Decision
+
+
+def bear(session: Session, birth: Birth, *, embedder: Embedder | None = None, vector: Any = None) -> None:
     """Insert the memory, retire what it supersedes, write history and edges (G1, S7); index it when there is an
-    embedder. `decision` is the ledger's record: its time and author are those of the history."""
-    row = {**memory_row(file), "supersedes": verdict.target}
-    memories.insert(session, [row])
-    memory_id: UUID = row["memory_id"]
-    events = [_event(decision, row, "insert", verdict.reason)]
-    if verdict.target is not None and _stands(session, verdict.target):
-        events += _supersede(session, verdict.target, memory_id, decision)
-    for item in verdict.beside:
-        if _stands(session, item.memory_id):
-            events.append(join(session, memory_id, item.kind, item.memory_id, item.code, decision=decision, row=row))
-    memories.record_history(session, events)
+    embedder."""
+    [row] = bear_all(session, [birth])
+    if birth.verdict.target is not None:
+        target, memory_id = birth.verdict.target, birth.file.memory_id
+        memories.record_history(session, _supersede(session, target, memory_id, birth.decision))
     if embedder is not None:
         _index(session, row, embedder, vector)
 
 
-def _stands(session: Session, memory_id: UUID) -> bool:
-    """Whether there is such a row at all: after a rebuild, one whose file is gone has none."""
-    return memories.place(session, memory_id) is not None
+def bear_all(session: Session, births: Sequence[Birth]) -> list[Row]:
+    """Insert memories with their history and edges; the rows. What they supersede is left to the caller."""
+    rows = [{**memory_row(birth.file), "supersedes": birth.verdict.target} for birth in births]
+    memories.insert(session, rows)
+    named = {item.memory_id for birth in births for item in birth.verdict.beside}
+    named |= {birth.verdict.target for birth in births if birth.verdict.target is not None}
+    standing = memories.standing(session, sorted(named))
+    events = []
+    for birth, row in zip(births, rows, strict=True):
+        events.append(_event(birth.decision, row, "insert", birth.verdict.reason))
+        if birth.verdict.target in standing:
+            edges.add(session, row["memory_id"], "supersedes", birth.verdict.target)
+        for item in birth.verdict.beside:
+            if item.memory_id in standing:  # after a rebuild, one whose file is gone has no row
+                events.append(_join(session, row, item, birth.decision))
+    memories.record_history(session, events)
+    return rows
 
 
 def _supersede(session: Session, target: UUID, by: UUID, decision: Decision) -> list[dict[str, Any]]:
     """The old row is retired, if it still is live, and the edge says by whom."""
     retired = memories.retire(session, [target], at=decision.at, reason="superseded")
-    edges.add(session, by, "supersedes", target)
     review.close_items(session, "contradiction", [target], at=decision.at, outcome="superseded")
     review.close_items(session, "stale", [target], at=decision.at, outcome="superseded")
     return [
@@ -66,24 +77,23 @@ def _supersede(session: Session, target: UUID, by: UUID, decision: Decision) -> 
     ]
 
 
-def join(
-    session: Session, memory_id: UUID, kind: str, other: UUID, code: str, *, decision: Decision, row: Row
-) -> dict[str, Any]:
+def _join(session: Session, row: Row, item: Beside, decision: Decision) -> dict[str, Any]:
     """The edge to a neighbour that stays, and the history of it: a veto (G4) or a contradiction to review (G9)."""
-    if kind == "contradicts":
-        edges.add(session, memory_id, kind, other, detail={"code": code})
-        review.open_item(
-            session,
-            "contradiction",
-            namespace=row["namespace"],
-            memory_id=memory_id,
-            other_id=other,
-            code=code,
-            at=decision.at,
-        )
-        return _event(decision, row, "contradict", f"{code}: {other}")
-    edges.add(session, memory_id, kind, other, detail={"veto": code})
-    return _event(decision, row, "veto", f"{code}: {other}")
+    told = f"{item.code}: {item.memory_id}"
+    if item.kind == "similar_to":
+        edges.add(session, row["memory_id"], item.kind, item.memory_id, detail={"veto": item.code})
+        return _event(decision, row, "veto", told)
+    edges.add(session, row["memory_id"], item.kind, item.memory_id, detail={"code": item.code})
+    review.open_item(
+        session,
+        "contradiction",
+        namespace=row["namespace"],
+        memory_id=row["memory_id"],
+        other_id=item.memory_id,
+        code=item.code,
+        at=decision.at,
+    )
+    return _event(decision, row, "contradict", told)
 
 
 def _event(decision: Decision, row: Row, action: str, reason: str) -> dict[str, Any]:

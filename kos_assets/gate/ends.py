@@ -76,8 +76,7 @@ def _add(record: Decision, end: End, ids: dict[UUID, End], hashes: Mapping[str, 
 def notes_of(session: Session, root: Path, records: Sequence[Decision], memory_ids: Sequence[UUID] = ()) -> set[UUID]:
     """The notes that ends are about: by id, and every standing one whose text has the keyed hash of such a record;
     and the notes that given memories follow."""
-    places = [memories.place(session, memory_id) for memory_id in memory_ids]
-    found = {row["note_id"] for row in places if row is not None and row["note_id"] is not None}
+    found = memories.note_ids(session, memory_ids)
     found |= {UUID(record.body["note_id"]) for record in records if record.body.get("note_id")}
     wanted = {(record.machine, str(record.body["hash"])) for record in records if record.body.get("hash")}
     keys = ledger.keys(root) if wanted else {}

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kos_assets.domain.decisions import Decision
 from kos_assets.gate.accept import Judged
-from kos_assets.gate.birth import bear
+from kos_assets.gate.birth import Birth, bear_all
 from kos_assets.gate.statement import memory_row
 from kos_assets.gate.verdict import Beside, Verdict
 from kos_assets.store import memories
@@ -22,21 +22,23 @@ from kos_assets.store.database import Session
 def heal(session: Session, accepted: Sequence[Judged], *, at: datetime) -> list[UUID]:
     """Give accepted files their rows, in the order in which they were written; the ids of rows born or rewritten.
 
-    What a row was to supersede is retired with it; whatever was decided since is settled by the caller.
+    The state of the rows, what they supersede included, is for the caller to settle.
     """
     rows = memories.by_id(session, [item.file.memory_id for item in accepted if item.file is not None])
     done: list[UUID] = []
+    births: list[Birth] = []
     for item in sorted(accepted, key=_order):
         if item.file is None or item.state_of is None or item.state_of.written is None:
             continue
         written = item.state_of.written
         before = rows.get(item.file.memory_id)
         if before is None:
-            bear(session, item.file, recorded(written), decision=written)
+            births.append(Birth(item.file, recorded(written), written))
             done.append(item.file.memory_id)
         elif before["note_id"] is None and before["content_hash"] != memory_row(item.file)["content_hash"]:
             _rewrite(session, item, before, written, at)
             done.append(item.file.memory_id)
+    bear_all(session, births)
     return done
 
 

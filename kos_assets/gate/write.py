@@ -19,7 +19,7 @@ from kos_assets.domain.lookalike import Wording
 from kos_assets.domain.principals import Principal
 from kos_assets.errors import InputError, ProviderUnavailableError, StoreError
 from kos_assets.gate.authority import Evidence, check_write_authority
-from kos_assets.gate.birth import bear
+from kos_assets.gate.birth import Birth, bear
 from kos_assets.gate.context import Gate
 from kos_assets.gate.statement import Statement, check_statement, content_hash, memory_row, statement_file
 from kos_assets.gate.verdict import NEIGHBOURS, SUBJECT_DISTANCE, Beside, Claim, Neighbour, Verdict, decide, weaker
@@ -259,7 +259,7 @@ def _store(
     file = replace(file, supersedes=verdict.target)
     size, mtime_ns = write_file(gate.root, path, file)
     record = gate.ledger.append("write", str(file.memory_id), by=by, at=at, **outcome(gate, file, verdict))
-    bear(session, file, verdict, decision=record, embedder=gate.embedder, vector=vector)
+    bear(session, Birth(file, verdict, record), embedder=gate.embedder, vector=vector)
     decisions.record(session, [record], settled=True)
     decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "accepted")])
     beside = tuple((item.kind, item.memory_id, item.code) for item in verdict.beside)

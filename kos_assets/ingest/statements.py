@@ -15,23 +15,24 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from kos_assets.domain.decisions import Decision
+from kos_assets.domain.decisions import Decision, fold
 from kos_assets.errors import ProviderUnavailableError
-from kos_assets.gate.accept import Judged, judge_file
+from kos_assets.gate.accept import judge_file, lock_namespace
 from kos_assets.gate.context import Gate, open_gate
 from kos_assets.gate.ends import notes_of
 from kos_assets.gate.heal import heal
 from kos_assets.gate.settle import settle_statements
 from kos_assets.gate.write import settle_pending
 from kos_assets.inference.embedding import Embedder
+from kos_assets.ingest.ledger import sync_ledger
 from kos_assets.ingest.reports import SAMPLE, Progress, StatementsReport
 from kos_assets.settings import Settings
 from kos_assets.store import decisions, review
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import ledger
-from kos_assets.vault.memory_file import FOLDER, StatementFile, is_reserved, parse
-from kos_assets.vault.problems import Unreadable
+from kos_assets.vault.memory_file import FOLDER, StatementFile, is_reserved, namespace_of_path, parse
+from kos_assets.vault.problems import Problem, Unreadable
 from kos_assets.vault.scan import FileStat, read, walk
 
 _BATCH: Final = 200
@@ -57,7 +58,9 @@ def sync_statements(
     gate = open_gate(store, settings, embedder)
     found = _Found()
     with store.exclusive("ingest:memories"):
-        files = _walk(gate.root)
+        with store.transaction(pipeline=True) as session:
+            sync_ledger(session, gate.root, namespace=settings.default_namespace)
+        files = _look(gate)
         while _step(gate, files, found, at):
             if progress:
                 progress("statements", found.judged, found.judged)
@@ -88,84 +91,116 @@ class _Found:
     done: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Files:
-    """The files of statements, by path; what below their folder cannot be looked at."""
+    """The files of statements: as they stand, as the index knows them, what is due, what is gone; the ledger's keys."""
 
     stats: Mapping[str, FileStat]
-    hidden: Sequence[Unreadable]
+    known: Mapping[str, Row]
+    keys: Mapping[str, bytes]
+    due: list[str]
+    gone: list[str]
 
 
-def _walk(root: Path) -> _Files:
+def _look(gate: Gate) -> _Files:
+    stats, hidden = _walk(gate.root)
+    with gate.store.transaction(pipeline=True) as session:
+        known = decisions.memory_files(session)
+    due = sorted(path for path, stat in stats.items() if _differs(known.get(path), stat))
+    gone = [path for path in known if path not in stats and _is_gone(gate.root, path, hidden)]
+    return _Files(stats, known, ledger.keys(gate.root), due, gone)
+
+
+def _walk(root: Path) -> tuple[dict[str, FileStat], list[Unreadable]]:
     base = root / FOLDER
     if base.is_symlink() or not base.is_dir():
-        return _Files({}, [])
+        return {}, []
     found, unreadable = walk(base)
     stats = {f"{FOLDER}/{stat.path}": FileStat(f"{FOLDER}/{stat.path}", stat.size, stat.mtime_ns) for stat in found}
     hidden = [Unreadable(f"{FOLDER}/{item.path}", item.code, item.reason, item.fix) for item in unreadable]
-    return _Files({path: stat for path, stat in stats.items() if is_reserved(path)}, hidden)
+    return {path: stat for path, stat in stats.items() if is_reserved(path)}, hidden
+
+
+def _differs(row: Row | None, stat: FileStat) -> bool:
+    return row is None or (row["size_bytes"], row["mtime_ns"]) != (stat.size, stat.mtime_ns)
+
+
+def _is_gone(root: Path, path: str, hidden: Sequence[Unreadable]) -> bool:
+    """Whether a known file stands no more: not one that is out of sight (V4), nor one written since the walk."""
+    if any(path == item.path or path.startswith(f"{item.path}/") for item in hidden):
+        return False
+    try:
+        (root / path).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _step(gate: Gate, files: _Files, found: _Found, at: datetime) -> bool:
-    """One transaction: a batch of changed files and of unsettled records. False when nothing was left to do."""
+    """One transaction: a batch of files and of unsettled records. False when nothing was left to do.
+
+    The namespaces' writers are held off meanwhile: a file is never judged between its rename and its commit.
+    """
     with gate.store.transaction(pipeline=True) as session:
-        known = decisions.memory_files(session)
         records = decisions.unsettled(session, most=_BATCH)
-        named = {record.subject for record in records}
-        due = [
-            path
-            for path, stat in files.stats.items()
-            if path not in found.done and _is_due(known.get(path), stat, named)
-        ]
-        gone = [] if found.done else _gone(known, files)
-        if not due and not records and not gone:
+        again = [path for path in _named(files, records) if path not in found.done]
+        batch = sorted({*files.due[:_BATCH], *again})
+        gone = files.gone[:_BATCH]
+        if not batch and not records and not gone:
             return False
-        batch = sorted(due)[:_BATCH]
-        touched = _take_files(session, gate, [files.stats[path] for path in batch], found, at)
+        for namespace in _namespaces([*batch, *gone], records):
+            lock_namespace(session, namespace)
+        touched = _take_files(session, gate, files, batch, found=found, at=at)
         decisions.drop_memory_files(session, gone)
         store_notes.quarantine(session, gone, [])
-        touched += [known[path]["memory_id"] for path in gone if known[path]["memory_id"] is not None]
+        touched += [files.known[path]["memory_id"] for path in gone if files.known[path]["memory_id"] is not None]
         ids = _settle(session, records, touched, found, at)
         _unsync_notes(session, gate, records, ids)
         decisions.settle(session, records)
-        found.done |= {*batch, *gone, ""}
-        return True
+    found.done |= {*batch}
+    files.due = files.due[_BATCH:]
+    files.gone = files.gone[_BATCH:]
+    return True
 
 
-def _is_due(row: Row | None, stat: FileStat, named: set[str]) -> bool:
-    if row is None or (row["size_bytes"], row["mtime_ns"]) != (stat.size, stat.mtime_ns):
-        return True
-    return row["state"] != "accepted" and Path(stat.path).stem in named
-
-
-def _gone(known: Mapping[str, Row], files: _Files) -> list[str]:
-    """Known files that stand no more; one that is only out of sight is not known to be gone (V4)."""
-    covered = tuple(item.path for item in files.hidden)
+def _named(files: _Files, records: Sequence[Decision]) -> list[str]:
+    """Files that are held back, and that a new record is about: they may be accepted now."""
+    named = {record.subject for record in records}
     return [
         path
-        for path in known
-        if path not in files.stats and not any(path == item or path.startswith(f"{item}/") for item in covered)
+        for path, row in files.known.items()
+        if row["state"] != "accepted" and path in files.stats and Path(path).stem in named
     ]
 
 
-def _take_files(session: Session, gate: Gate, batch: Sequence[FileStat], found: _Found, at: datetime) -> list[UUID]:
+def _namespaces(paths: Sequence[str], records: Sequence[Decision]) -> list[str]:
+    found = {namespace_of_path(path) for path in paths} | {record.body.get("namespace") for record in records}
+    return sorted(str(name) for name in found if name)
+
+
+def _take_files(
+    session: Session, gate: Gate, files: _Files, batch: Sequence[str], *, found: _Found, at: datetime
+) -> list[UUID]:
     """Judge files by the ledger, give rows to those that have none; the ids that were touched."""
-    judged = [_judge(session, gate, stat) for stat in batch]
+    read_files = {path: _read(gate.root, files.stats[path]) for path in batch}
+    subjects = [str(file.memory_id) for file in read_files.values() if isinstance(file, StatementFile)]
+    states = fold(decisions.of_subjects(session, subjects))
+    judged = [judge_file(files.stats[path], file, states, keys=files.keys) for path, file in read_files.items()]
+    healed = heal(session, [item for item in judged if item.state == "accepted"], at=at)
+    decisions.keep_memory_files(session, [item.entry() for item in judged])
+    refused = [item.quarantine() for item in judged if item.state == "refused"]
+    store_notes.quarantine(session, batch, refused)
     found.judged += len(judged)
-    accepted = [item for item in judged if item.state == "accepted"]
-    healed = heal(session, accepted, at=at)
     found.actions["healed"] += len(healed)
     found.memory_ids += healed
-    decisions.keep_memory_files(session, [item.entry() for item in judged])
-    refused = [item for item in judged if item.state == "refused"]
-    store_notes.quarantine(session, [item.path for item in judged], [item.quarantine() for item in refused])
     return [item.memory_id for item in judged if item.memory_id is not None]
 
 
-def _judge(session: Session, gate: Gate, stat: FileStat) -> Judged:
-    data = read(gate.root, stat)
-    file = data if isinstance(data, Unreadable) else parse(stat.path, data)
-    return judge_file(session, stat, file, keys=ledger.keys(gate.root))
+def _read(root: Path, stat: FileStat) -> StatementFile | Problem | Unreadable:
+    data = read(root, stat)
+    return data if isinstance(data, Unreadable) else parse(stat.path, data)
 
 
 def _settle(
@@ -208,9 +243,8 @@ def _pass_pending(gate: Gate, found: _Found, at: datetime) -> None:
     with gate.store.transaction(pipeline=True) as session:
         waiting = decisions.pending_files(session)
     for row in waiting:
-        data = _read_one(gate.root, row["path"])
-        file = parse(row["path"], data) if data is not None else None
-        if not isinstance(file, StatementFile):
+        file = _read_one(gate.root, row["path"])
+        if file is None:
             continue
         try:
             result = settle_pending(gate, file, at=at)
@@ -222,10 +256,10 @@ def _pass_pending(gate: Gate, found: _Found, at: datetime) -> None:
         found.memory_ids.append(result.memory_id)
 
 
-def _read_one(root: Path, path: str) -> bytes | None:
+def _read_one(root: Path, path: str) -> StatementFile | None:
     try:
         status = (root / path).lstat()
     except OSError:
         return None
-    data = read(root, FileStat(path, status.st_size, status.st_mtime_ns))
-    return None if isinstance(data, Unreadable) else data
+    file = _read(root, FileStat(path, status.st_size, status.st_mtime_ns))
+    return file if isinstance(file, StatementFile) else None

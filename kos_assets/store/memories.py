@@ -86,14 +86,14 @@ def place(session: Session, memory_id: UUID) -> Row | None:
     return session.one(_SQL["place"], memory_id=memory_id)
 
 
-def by_note(session: Session, note_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """note_id -> memory_id of the notes that have a memory."""
-    return {row["note_id"]: row["memory_id"] for row in session.rows(_SQL["by_note"], note_ids=list(note_ids))}
+def standing(session: Session, memory_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the ids that have a row at all, live or not."""
+    return {row["memory_id"] for row in session.rows(_SQL["standing"], memory_ids=list(memory_ids))}
 
 
-def successors(session: Session, memory_ids: Sequence[UUID]) -> list[Row]:
-    """The memories that supersede these: memory_id, supersedes, deleted_at."""
-    return session.rows(_SQL["successors"], memory_ids=list(memory_ids))
+def note_ids(session: Session, memory_ids: Sequence[UUID]) -> set[UUID]:
+    """The notes that these memories follow."""
+    return {row["note_id"] for row in session.rows(_SQL["note_ids"], memory_ids=list(memory_ids))}
 
 
 def settle(session: Session, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -73,9 +73,11 @@ order by memory_id limit %(most)s;
 select m.memory_id, m.namespace, m.note_id, m.author, m.fold_hash, m.deleted_at, m.deleted_reason
 from kos.memories as m where m.memory_id = %(memory_id)s;
 
--- name: successors
-select m.memory_id, m.supersedes, m.deleted_at from kos.memories as m
-where m.supersedes = any(%(memory_ids)s::uuid[]) order by m.memory_id;
+-- name: standing
+select m.memory_id from kos.memories as m where m.memory_id = any(%(memory_ids)s::uuid[]);
+
+-- name: note_ids
+select m.note_id from kos.memories as m where m.memory_id = any(%(memory_ids)s::uuid[]) and m.note_id is not null;
 
 -- name: settle
 update kos.memories set
@@ -86,9 +88,6 @@ where memory_id = %(memory_id)s;
 
 -- name: by_key
 select memory_id, content_hash, deleted_at, supersedes from kos.memories where idempotency_key = %(key)s;
-
--- name: by_note
-select memory_id, note_id from kos.memories where note_id = any(%(note_ids)s::uuid[]);
 
 -- name: clock
 select clock_timestamp() as now;
