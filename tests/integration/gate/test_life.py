@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -251,3 +252,42 @@ def test_a_lost_ledger_is_no_licence(gate: Any) -> None:
     with testing.connect(gate.settings) as connection:
         connection.execute("truncate kos.decisions, kos.ledger_files, kos.memory_files")
     assert ingest(gate).refused == 1
+
+
+def test_scans_beside_writers_lose_and_refuse_nothing(gate: Any) -> None:
+    """V6, G5: a file is never judged between its rename and its commit, nor taken for gone because it is new."""
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def work(call: Any) -> None:
+        try:
+            call()
+        except BaseException as error:
+            failures.append(error)
+
+    def write(number: int) -> None:
+        for item in range(12):
+            gate.write(f"Writer {number}, item {item}", namespace=f"shared:crew-{number % 2}")
+
+    def scan() -> None:
+        while not done.is_set():
+            ingest(gate)
+
+    for number in range(3):  # the compass numbers unknown texts: not while others read
+        for item in range(12):
+            gate.embedder.embed_query(f"Writer {number}, item {item}")
+    gate.embedder.known = {name: vector[:40] for name, vector in gate.embedder.known.items()}
+    writers = [threading.Thread(target=work, args=(lambda number=number: write(number),)) for number in range(3)]
+    scanner = threading.Thread(target=work, args=(scan,))
+    for thread in (*writers, scanner):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    scanner.join()
+    ingest(gate)
+    assert failures == []
+    assert len(gate.live()) == 36
+    assert gate.rows("select state, count(*) from kos.memory_files group by 1") == [("accepted", 36)]
+    assert gate.rows("select count(*) from kos.quarantine") == [(0,)]
+    assert gate.rows("select action, count(*) from kos.memory_history group by 1") == [("insert", 36)]
