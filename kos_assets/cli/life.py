@@ -19,6 +19,7 @@ from kos_assets.settings import Settings
 if TYPE_CHECKING:
     from kos_assets.audit import Audit
     from kos_assets.gate.context import Gate
+    from kos_assets.gate.statement import Statement
 
 Json = Annotated[bool, typer.Option("--json", help="The payload that REST and MCP answer.")]
 MemoryId = Annotated[str, typer.Argument(help="An id between the brackets of an index line.")]
@@ -79,28 +80,38 @@ def write(
     Example: kos write "Port of the gateway" "It listens on 8443." --namespace global
     """
     from kos_assets.gate.payload import result_payload
-    from kos_assets.gate.statement import Statement
     from kos_assets.gate.write import write_memory
 
-    given: Any = {"memory_type": memory_type, "provenance": provenance}
+    given = {
+        "heading": heading,
+        "content": sys.stdin.read() if content == "-" else content,
+        "namespace": namespace,
+        "key": key,
+        "memory_type": memory_type,
+        "provenance": provenance,
+        "confidence": confidence,
+        "event_at": _instant("--event-at", event_at),
+        "expires_at": _instant("--expires-at", expires_at),
+        "supersedes": None if supersedes is None else memory_id_of(supersedes),
+    }
     with open_gate_of(context, with_embedder=True) as (settings, gate):
-        who = settings.who
-        own = "shared:owner" if who.role == "owner" else f"agent:{who.name}"
-        statement = Statement(
-            heading=heading,
-            content=sys.stdin.read() if content == "-" else content,
-            namespace=namespace or own,
-            key=key,
-            confidence=confidence,
-            event_at=_instant("--event-at", event_at),
-            expires_at=_instant("--expires-at", expires_at),
-            supersedes=None if supersedes is None else memory_id_of(supersedes),
-            **given,
-        )
-        result = result_payload(write_memory(gate, statement, principal=who, at=datetime.now(UTC)))
+        statement = _statement(settings, given)
+        result = write_memory(gate, statement, principal=settings.who, at=datetime.now(UTC))
     if as_json:
-        print_json(result)
-        return
+        print_json(result_payload(result))
+    else:
+        _print_result(result_payload(result))
+
+
+def _statement(settings: Settings, given: dict[str, Any]) -> Statement:
+    """What the options say; without a namespace the principal's own."""
+    from kos_assets.gate.statement import Statement
+
+    own = "shared:owner" if settings.who.role == "owner" else f"agent:{settings.who.name}"
+    return Statement(**{**given, "namespace": given["namespace"] or own})
+
+
+def _print_result(result: dict[str, Any]) -> None:
     told = {
         "insert": "Stored.",
         "supersede": f"Stored; it replaces [{result['superseded']}] ({result['reason']}).",

@@ -275,7 +275,7 @@ def fold_targets(session: Session) -> dict[UUID, UUID]:
 
 
 def tally(session: Session) -> Row:
-    """Note-backed memories: live, folded, retired otherwise."""
+    """Note-backed memories: live, folded, expired, forgotten, retired otherwise; statements live and retired."""
     return memories.counts(session)
 
 

@@ -7,29 +7,35 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kos_assets.gate.notes import folded, tally
-from kos_assets.store import embeddings, notes
+from kos_assets.store import decisions, embeddings, notes, review
 from kos_assets.store.database import Store
 
 
 @dataclass(frozen=True)
 class Accounting:
-    """Counts of one store. `balanced`: notes = live + folded, so nothing is lost between the two."""
+    """Counts of one store. `balanced`: notes = live + folded + expired + forgotten: none is lost between."""
 
     notes: int
     live: int
     folded_copies: int
     expired: int
+    forgotten: int
     blocked_files: int
     files_with_problems: int
     retired: int
+    statements: int
+    retired_statements: int
+    held_files: int
+    pending_files: int
+    open_reviews: int
     pending_vectors: int
     model: str | None
     folded: tuple[tuple[str, str], ...]
 
     @property
     def balanced(self) -> bool:
-        """Whether every standing note is live, folded into an equal one, or expired."""
-        return self.notes == self.live + self.folded_copies + self.expired
+        """Whether every standing note is live, folded into an equal one, expired, or forgotten."""
+        return self.notes == self.live + self.folded_copies + self.expired + self.forgotten
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """For a table."""
@@ -37,10 +43,16 @@ class Accounting:
         yield "  live memories", str(self.live)
         yield "  folded as equal copies", str(self.folded_copies)
         yield "  expired", str(self.expired)
+        yield "  forgotten", str(self.forgotten)
         yield "  balance", "exact" if self.balanced else "NOT EXACT: run `kos ingest`"
         yield "files blocked (see kos quarantine)", str(self.blocked_files)
         yield "files read in spite of a problem", str(self.files_with_problems)
         yield "memories retired with their files", str(self.retired)
+        yield "statements (kos write), live", str(self.statements)
+        yield "  retired: superseded, forgotten, ended", str(self.retired_statements)
+        yield "  waiting for the embedder", str(self.pending_files)
+        yield "  files held back (see kos review)", str(self.held_files)
+        yield "contradictions and stale memories to review", str(self.open_reviews)
         yield "texts waiting for a vector", str(self.pending_vectors)
         yield "embedding model", self.model or "none yet"
 
@@ -57,6 +69,8 @@ def account(store: Store) -> Accounting:
         copies = folded(session)
         model = embeddings.active(session)
         pending = embeddings.count_pending(session, model["model_key"]) if model else 0
+        held = decisions.file_counts(session)
+        waiting = sum(review.counts(session).values())
     return Accounting(
         notes=files["notes"],
         live=memories["live"],
@@ -65,6 +79,12 @@ def account(store: Store) -> Accounting:
         blocked_files=files["blocked"],
         files_with_problems=files["with_problems"],
         retired=memories["retired"],
+        forgotten=memories["forgotten"],
+        statements=memories["statements"],
+        retired_statements=memories["retired_statements"],
+        held_files=held.get("refused", 0),
+        pending_files=held.get("pending", 0),
+        open_reviews=waiting,
         pending_vectors=pending,
         model=model["model_id"] if model else None,
         folded=tuple((row["path"], row["canonical_path"]) for row in copies),

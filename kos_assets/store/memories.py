@@ -120,7 +120,7 @@ def fold_targets(session: Session) -> dict[UUID, UUID]:
 
 
 def counts(session: Session) -> Row:
-    """Note-backed memories: live, folded, retired otherwise."""
+    """Note-backed memories: live, folded, expired, forgotten, retired otherwise; statements live and retired."""
     return session.one(_SQL["counts"]) or {}
 
 

@@ -101,11 +101,15 @@ from kos.memories where note_id is not null and (deleted_at is null or folded_in
 
 -- name: counts
 select
-    count(*) filter (where deleted_at is null) as live,
-    count(*) filter (where deleted_reason = 'folded') as folded,
-    count(*) filter (where deleted_reason = 'expired') as expired,
-    count(*) filter (where deleted_at is not null and deleted_reason not in ('folded', 'expired')) as retired
-from kos.memories where note_id is not null;
+    count(*) filter (where note_id is not null and deleted_at is null) as live,
+    count(*) filter (where note_id is not null and deleted_reason = 'folded') as folded,
+    count(*) filter (where note_id is not null and deleted_reason = 'expired') as expired,
+    count(*) filter (where note_id is not null and deleted_reason = 'forgotten') as forgotten,
+    count(*) filter (where note_id is not null and deleted_at is not null and deleted_reason not in ('folded', 'expired', 'forgotten'))
+        as retired,
+    count(*) filter (where note_id is null and deleted_at is null) as statements,
+    count(*) filter (where note_id is null and deleted_at is not null) as retired_statements
+from kos.memories;
 
 -- name: folded
 select m.note_path as path, c.note_path as canonical_path, m.memory_id, c.memory_id as canonical_id
