@@ -6,6 +6,7 @@ files of the ledger (vault/ledger.py), rows (gate/settle.py).
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -89,6 +90,8 @@ def fold(decisions: Iterable[Decision]) -> dict[str, MemoryState]:
 
     A memory is superseded by the latest write that names it, until it is restored: then the link is cut for good, and
     its successors live beside it, but for the one that it comes back `instead_of`: that is `undone` until restored.
+    A forget keeps the link, so that the restore that ends it cuts it like any; `forgotten` outranks `superseded_by`.
+    Restoring what was undone leaves both live, unless that restore is `instead_of` the other again.
     """
     drafts: defaultdict[str, _Draft] = defaultdict(_Draft)
     for decision in in_order(decisions):
@@ -97,15 +100,27 @@ def fold(decisions: Iterable[Decision]) -> dict[str, MemoryState]:
 
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
-    """Each record once, in the order of replay."""
-    return sorted({decision.name: decision for decision in decisions}.values(), key=lambda item: item.order)
+    """Each record once, in the order of replay. Of two that claim one name the first in that order counts."""
+    found: dict[tuple[str, str, int], Decision] = {}
+    for decision in decisions:
+        known = found.setdefault(decision.name, decision)
+        if known != decision:
+            found[decision.name] = min(known, decision, key=_rank)
+    return sorted(found.values(), key=lambda item: item.order)
+
+
+def _rank(decision: Decision) -> tuple[datetime, str]:
+    """A choice between two records of one name that does not hang on which came first."""
+    body = json.dumps(dict(decision.body), sort_keys=True, default=str)
+    return decision.at, json.dumps([decision.op, decision.subject, decision.by, body])
 
 
 def _apply(drafts: defaultdict[str, _Draft], decision: Decision) -> None:
     draft = drafts[decision.subject]
     if decision.op in ("write", "adopt"):
         draft.written = decision
-        _replace(drafts, decision.subject, decision.body.get("supersedes"))
+        old = decision.body.get("supersedes")
+        _replace(drafts, decision.subject, old if old != decision.subject else None)
     elif decision.op == "pending":
         draft.pending = decision
     elif decision.op == "forget":
@@ -126,7 +141,8 @@ def _replace(drafts: defaultdict[str, _Draft], subject: str, old: str | None) ->
     if draft.supersedes is not None and draft.supersedes != old:
         _release(drafts, draft.supersedes, subject)
     draft.supersedes = old
-    if old is not None and subject not in drafts[old].holders:
+    if old is not None:
+        _release(drafts, old, subject)
         drafts[old].holders.append(subject)
 
 

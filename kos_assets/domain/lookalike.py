@@ -1,9 +1,37 @@
-"""Draft until the full guard lands: two wordings differ when their values do."""
+"""G4's look-alike guard: whether two wordings in near-identical words state different things. Pure, linear in length.
+
+A vector sees neither the digit that differs nor what lies beyond its window. Here both texts are read as words:
+headings by what they name, contents by the values that were exchanged, long ones by the share of their shingles. A veto
+only leaves two rows side by side; a wrong supersede hides knowledge: so every doubt is a veto.
+
+Not here: type, day, provenance (gate/verdict.py), contradictions (contradiction.py).
+"""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from kos_assets.domain.wording import Word, is_content, kind_of, words_of
+
+LONG: Final = 150
+"""Words beyond which a text may reach out of a small model's window: its shingles are compared as well."""
+
+_MOST_WORDS: Final = 40_000
+_ALIGNED: Final = 400
+_SHINGLE: Final = 4
+_SAME_TEXT: Final = 0.7
+_RETITLED: Final = 0.8
+_KEPT: Final = 0.6
+_FRAME: Final = 0.34
+_WORDS_A_SLOT: Final = 200
+
+
+Swap = tuple[Sequence[Word], Sequence[Word]]
+"""Words of the older text, and those that stand in their place in the newer one; either may be empty."""
 
 
 @dataclass(frozen=True)
@@ -15,12 +43,152 @@ class Wording:
 
 
 def difference(new: Wording, old: Wording) -> str | None:
-    """A code when the two state different things."""
-    if " ".join(new.heading.split()).casefold() == " ".join(old.heading.split()).casefold():
+    """A code for what sets the two apart, or None: a restatement, or a correction of a value under the same heading.
+
+    Codes hold no text: `number`, `version`, `date`, `identifier`, `name`, `negation`, `heading`, `whole_text`,
+    `other_content`, `shorter`. Symmetric but for `shorter`, which protects what only the longer, older text says.
+    """
+    title, former = words_of(new.heading, _MOST_WORDS), words_of(old.heading, _MOST_WORDS)
+    text, before = words_of(new.content, _MOST_WORDS), words_of(old.content, _MOST_WORDS)
+    same_heading = _folded(title) == _folded(former)
+    if not same_heading and (code := _heading_difference(title, former, text, before)):
+        return code
+    if _folded(text) == _folded(before):
         return None
-    numbers = re.compile(r"\d+")
-    if numbers.findall(new.heading) != numbers.findall(old.heading):
-        return "number"
-    if numbers.findall(new.content) != numbers.findall(old.content):
-        return "number"
+    if max(len(text), len(before)) > LONG and _shared(text, before) < _SAME_TEXT:
+        return "whole_text"
+    if _loses(text, before):
+        return "shorter"
+    swaps = exchanged(before, text)
+    if not same_heading:
+        return _first_value(swaps)
+    if not names_a_subject(title) and any(_says(gone) for gone, _ in swaps):
+        return "other_content"  # it may only say more
+    return _too_much(swaps, text, before)
+
+
+def _heading_difference(
+    title: Sequence[Word], former: Sequence[Word], text: Sequence[Word], before: Sequence[Word]
+) -> str | None:
+    """What two headings that are not the same name differently."""
+    gone, come = _difference(former, title)
+    for code in ("negation", "version", "date", "identifier", "number", "name"):
+        if any(kind_of(word) == code for word in (*gone, *come)):
+            return code
+    gone, come = [word for word in gone if is_content(word)], [word for word in come if is_content(word)]
+    if not gone and not come:
+        return None
+    shared = {word.stem for word in title if is_content(word)} & {word.stem for word in former if is_content(word)}
+    if not shared:
+        return "heading"
+    if gone and come:  # "due" for "scheduled", "start" for "stop": nobody can tell a synonym from another thing here
+        return None if _folded(text) == _folded(before) else "heading"
+    return None if overlap(text, before) >= _RETITLED else "heading"
+
+
+def _too_much(swaps: Sequence[Swap], text: Sequence[Word], before: Sequence[Word]) -> str | None:
+    """Under one heading one value may be corrected; several exchanged at once are another thing in the same frame, and
+    so is one word that gives way to another wherever it stands."""
+    ordinary = [swap for swap in swaps if _says(swap[0]) and _says(swap[1]) and not _first_value([swap])]
+    if any(count > 1 for count in Counter(_pair(swap) for swap in ordinary).values()):
+        return "other_content"
+    gone = {_pair(swap)[0] for swap in swaps if _first_value([(swap[0], ())])}
+    come = {_pair(swap)[1] for swap in swaps if _first_value([((), swap[1])])}
+    values = max(len(gone), len(come))
+    if values and values + len(ordinary) > 1 + max(len(text), len(before)) // _WORDS_A_SLOT:
+        return "other_content"
+    if values and overlap(text, before) < _FRAME:
+        return "other_content"
     return None
+
+
+def _says(words: Sequence[Word]) -> bool:
+    return any(is_content(word) for word in words)
+
+
+def _pair(swap: Swap) -> tuple[str, str]:
+    return " ".join(word.stem for word in swap[0]), " ".join(word.stem for word in swap[1])
+
+
+def names_a_subject(title: Sequence[Word]) -> bool:
+    """Whether a heading says what its text is about: "Port of the gateway" does; "Lesson" and "approved" do not."""
+    return len({word.stem for word in title if is_content(word)}) > 1
+
+
+def _first_value(swaps: Sequence[Swap]) -> str | None:
+    """The kind of the first value that differs."""
+    for gone, come in swaps:
+        for word in (*gone, *come):
+            if kind := kind_of(word):
+                return kind
+    return None
+
+
+def _loses(text: Sequence[Word], before: Sequence[Word]) -> bool:
+    """Whether the older text says a good deal more."""
+    theirs = {word.stem for word in before if is_content(word)}
+    ours = {word.stem for word in text if is_content(word)}
+    if len(ours) >= len(theirs) * _KEPT:
+        return False
+    return len(theirs - ours) > len(theirs) * (1 - _KEPT)
+
+
+def _folded(words: Sequence[Word]) -> list[str]:
+    return [word.folded for word in words]
+
+
+def _difference(before: Sequence[Word], after: Sequence[Word]) -> tuple[list[Word], list[Word]]:
+    """Words that only one of the two has, as multisets of stems."""
+    left, right = Counter(word.stem for word in before), Counter(word.stem for word in after)
+    return _beyond(before, left - right), _beyond(after, right - left)
+
+
+def _beyond(words: Sequence[Word], counts: Counter[str]) -> list[Word]:
+    found = []
+    for word in words:
+        if counts[word.stem] > 0:
+            counts[word.stem] -= 1
+            found.append(word)
+    return found
+
+
+def _common(text: Sequence[Word], before: Sequence[Word]) -> list[Word]:
+    shared = Counter(word.stem for word in text) & Counter(word.stem for word in before)
+    return _beyond(text, shared)
+
+
+def overlap(text: Sequence[Word], before: Sequence[Word]) -> float:
+    """The share of content words that both have, of all that either has."""
+    ours = {word.stem for word in text if is_content(word)}
+    theirs = {word.stem for word in before if is_content(word)}
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 1.0
+
+
+def _shared(text: Sequence[Word], before: Sequence[Word]) -> float:
+    """The share of shingles of four words that both have, of all that either has."""
+    ours, theirs = _shingles(text), _shingles(before)
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 1.0
+
+
+def _shingles(words: Sequence[Word]) -> set[int]:
+    folded = [word.folded for word in words]
+    size = min(_SHINGLE, len(folded)) or 1
+    return {hash(tuple(folded[start : start + size])) for start in range(len(folded) - size + 1)}
+
+
+def exchanged(before: Sequence[Word], after: Sequence[Word]) -> list[Swap]:
+    """Places where the two differ, as (gone, come), without what only stands elsewhere; of long texts word by word."""
+    gone, come = _difference(before, after)
+    if max(len(before), len(after)) > _ALIGNED:
+        return [((word,), ()) for word in gone] + [((), (word,)) for word in come]
+    lost, won = {id(word) for word in gone}, {id(word) for word in come}
+    matcher = SequenceMatcher(None, [word.stem for word in before], [word.stem for word in after], autojunk=False)
+    found = [
+        (
+            tuple(word for word in before[start:end] if id(word) in lost),
+            tuple(word for word in after[first:last] if id(word) in won),
+        )
+        for tag, start, end, first, last in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+    return [swap for swap in found if swap[0] or swap[1]]
