@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kos_assets.domain.lookalike import Wording, exchanged, names_a_subject, overlap
+from kos_assets.domain.lookalike import Wording, exchanged, frame, names_a_subject, overlap
 from kos_assets.domain.wording import Word, is_content, kind_of, words_of
 
 _MOST_WORDS: Final = 120
@@ -26,7 +26,7 @@ def disagrees(new: Wording, old: Wording) -> str | None:
         return None
     if overlap(title, former) < _SAME_SUBJECT or _contrary_headings(title, former):
         return None
-    if overlap(text, before) < _SAME_FRAME:
+    if frame(text, before) < _SAME_FRAME:
         return None
     swaps = exchanged(before, text)
     gone = {kind for words, _ in swaps for word in words if (kind := kind_of(word))}

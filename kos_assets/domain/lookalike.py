@@ -97,9 +97,15 @@ def _too_much(swaps: Sequence[Swap], text: Sequence[Word], before: Sequence[Word
     values = max(len(gone), len(come))
     if values and values + len(ordinary) > 1 + max(len(text), len(before)) // _WORDS_A_SLOT:
         return "other_content"
-    if values and overlap(text, before) < _FRAME:
+    if values and frame(text, before) < _FRAME:
         return "other_content"
     return None
+
+
+def frame(text: Sequence[Word], before: Sequence[Word]) -> float:
+    """The share of all words, small ones too, that both have: of a short statement little else is left."""
+    ours, theirs = {word.stem for word in text}, {word.stem for word in before}
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 1.0
 
 
 def _says(words: Sequence[Word]) -> bool:

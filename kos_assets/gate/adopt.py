@@ -50,6 +50,13 @@ def adopt_file(gate: Gate, path: str, *, principal: Principal, at: datetime) -> 
             raise InputError("What that file holds was erased for good (S11).", fix="Delete the file.")
         if before.state != "refused":
             raise InputError(f"{path} is {before.state} already.")
+        twin = memories.by_key(session, file.key)
+        if twin is not None and twin["memory_id"] != file.memory_id:
+            raise InputError(
+                f"{path} carries the key of another memory, {twin['memory_id']}.",
+                why="A key names one write (G5): the file is a copy.",
+                fix="Give it a key of its own in its frontmatter, or delete the copy.",
+            )
         digest = keyed_hash(gate.ledger.key(), digest_text(file))
         body = {"namespace": file.namespace, "digest": digest}
         if file.supersedes is not None:

@@ -70,22 +70,22 @@ def test_a_write_is_a_file_and_a_record_first(gate: Any) -> None:
 
 def test_a_crash_before_the_row_is_healed_by_the_next_scan(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """V6, G1: file and record stand, the row does not: the scan applies the recorded outcome, supersede included."""
-    old = gate.write("Port", "8080")
+    old = gate.write("Gateway port", "It is 8080.")
     with monkeypatch.context() as patched:
         patched.setattr("kos_assets.gate.write.bear", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("cut")))
         with pytest.raises(RuntimeError):
-            gate.write("Port", "9090", key="new")
+            gate.write("Gateway port", "It is 9090.", key="new")
     assert state(gate, old.memory_id) is None
     assert ingest(gate).healed == 1
     assert state(gate, old.memory_id) == "superseded"
-    assert gate.live() == ["Port"]
-    assert gate.write("Port", "9090", key="new").action == "retry"
+    assert gate.live() == ["Gateway port"]
+    assert gate.write("Gateway port", "It is 9090.", key="new").action == "retry"
     assert ingest(gate).settled == 0
 
 
 def test_a_deleted_file_is_a_retired_memory_and_comes_back_with_it(gate: Any) -> None:
     """V6, V7: the vault is the truth; the index deletes nothing in it."""
-    result = gate.write("Port", "8080")
+    result = gate.write("Gateway port", "It is 8080.")
     path = gate.settings.vault / result.path
     text = path.read_text()
     path.unlink()
@@ -100,25 +100,27 @@ def test_a_deleted_file_is_a_retired_memory_and_comes_back_with_it(gate: Any) ->
 
 def test_a_file_that_the_gate_did_not_write_waits_for_the_owner(gate: Any) -> None:
     """V9: without a record it is quarantined; the owner adopts it; an agent may not."""
-    result = gate.write("Port", "8080")
+    result = gate.write("Gateway port", "It is 8080.")
     forged = gate.settings.vault / "memories/global/11111111-1111-5111-8111-111111111111.md"
     forged.write_text((gate.settings.vault / result.path).read_text().replace(str(result.memory_id), forged.stem))
     assert ingest(gate).refused == 1
     assert gate.rows("select code from kos.quarantine") == [("not_written_by_gate",)]
-    assert gate.live() == ["Port"]
+    assert gate.live() == ["Gateway port"]
     path = f"memories/global/{forged.name}"
     with pytest.raises(AuthorityError):
         adopt_file(gate.open(), path, principal=ROBO, at=AT)
-    forged.write_text(forged.read_text().replace("|8080", "|copy"))  # a key of its own
+    with pytest.raises(InputError, match="the key of another memory"):
+        adopt_file(gate.open(), path, principal=OWNER, at=AT)
+    forged.write_text(forged.read_text().replace("|It is 8080.", "|copy"))  # a key of its own
     adopt_file(gate.open(), path, principal=OWNER, at=AT)
-    assert gate.live() == ["Port", "Port"]
+    assert gate.live() == ["Gateway port", "Gateway port"]
     assert gate.rows("select code from kos.quarantine") == []
     assert ingest(gate).refused == 0
 
 
 def test_a_changed_file_is_not_what_the_gate_wrote(gate: Any) -> None:
     """V9: an edit is held back until it is adopted; harmless changes of editors and git are not edits."""
-    result = gate.write("Port", "8080\nline")
+    result = gate.write("Gateway port", "8080\nline")
     path = gate.settings.vault / result.path
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert ingest(gate).refused == 0
@@ -132,14 +134,14 @@ def test_a_changed_file_is_not_what_the_gate_wrote(gate: Any) -> None:
 
 def test_a_supersede_is_undone_beside_or_instead(gate: Any) -> None:
     """S7: restored, an old version lives beside its successor for good, or in its place."""
-    first = gate.write("Port", "8080")
-    second = gate.write("Port", "9090")
+    first = gate.write("Gateway port", "It is 8080.")
+    second = gate.write("Gateway port", "It is 9090.")
     assert second.superseded == first.memory_id
     done = restore(gate.open(), first.memory_id, principal=OWNER, at=AT)
     assert (done.action, state(gate, first.memory_id), state(gate, second.memory_id)) == ("restore", None, None)
     assert gate.rows("select supersedes from kos.memories where memory_id = %s", second.memory_id) == [(None,)]
-    third = gate.write("Host", "alpha")
-    fourth = gate.write("Host", "beta")
+    third = gate.write("Host of the shop", "It runs on alpha.")
+    fourth = gate.write("Host of the shop", "It runs on beta.")
     assert fourth.superseded == third.memory_id
     restore(gate.open(), third.memory_id, principal=OWNER, at=AT, instead=True)
     assert state(gate, fourth.memory_id) == "undone"
@@ -178,8 +180,8 @@ def test_another_store_reads_the_same_from_the_files_alone(gate: Any, postgres: 
     note(gate, "door.md", "# Door\n\nThe code is 4711.\n")
     note(gate, "oven.md", "# Oven\n\nIt heats to 240.\n")
     ingest(gate)
-    one = gate.write("Port", "8080")
-    two = gate.write("Port", "9090")
+    one = gate.write("Gateway port", "It is 8080.")
+    two = gate.write("Gateway port", "It is 9090.")
     gate.write("Host", "alpha", namespace="agent:robo", by=ROBO)
     gone = gate.write("Gone", "soon", namespace="shared:crew")
     verify(gate.open(), memory_of(gate, "oven.md"), how="source", principal=OWNER, at=AT + timedelta(hours=1))
@@ -245,7 +247,7 @@ def test_contradictions_wait_until_they_are_resolved(gate: Any) -> None:
 
 def test_a_lost_ledger_is_no_licence(gate: Any) -> None:
     """V9: files alone, without their records, are not accepted."""
-    gate.write("Port", "8080")
+    gate.write("Gateway port", "It is 8080.")
     shutil.rmtree(gate.settings.vault / ".kos/ledger")
     from kos_assets import testing
 

@@ -34,10 +34,11 @@ EXACT = (0.75, 0.5, 0.25, 0.25, 0.25)  # squares sum to 1: cosine to the origin 
 def test_strictly_nearer_supersedes_and_exactly_there_inserts(gate: Any) -> None:
     """G3: distance < threshold (strictly) supersedes; exactly at the threshold both stay live."""
     for distance, expected in ((0.25, "insert"), (0.2500001, "supersede")):
-        gate.embedder.known |= {f"old {distance}": (*ORIGIN, *(0.0,) * 4), f"new {distance}": EXACT}
         space: dict[str, Any] = {"namespace": f"shared:at-{str(distance).replace('.', '-')}"}
-        old = gate.write(f"old {distance}", **space)
-        statement = Statement(f"new {distance}", "Body.", key="k", memory_type="semantic", **space)
+        gate.embedder.known["Oven heat"] = (*ORIGIN, *(0.0,) * 4)
+        old = gate.write("Oven heat", **space)
+        gate.embedder.known["Oven heat"] = EXACT
+        statement = Statement("Oven heat", "Body, longer.", key="k", memory_type="semantic", **space)
         new = write_memory(gate.open(distance=distance), statement, principal=OWNER, at=_AT)
         assert new.action == expected
         assert new.superseded == (old.memory_id if expected == "supersede" else None)
@@ -56,16 +57,17 @@ _AT = datetime(2026, 3, 4, 12, tzinfo=UTC)
 @pytest.mark.parametrize(("cosine", "action"), [(0.9194, "insert"), (0.9206, "supersede")])
 def test_the_default_threshold_is_eight_hundredths(gate: Any, cosine: float, action: str) -> None:
     """G3: with nothing said, 0.0806 inserts and 0.0794 supersedes."""
-    gate.embedder.known |= {"old": (1.0, 0.0), "new": (cosine, (1 - cosine**2) ** 0.5)}
-    gate.write("old")
-    assert gate.write("new").action == action
+    gate.embedder.known["Oven heat"] = (1.0, 0.0)
+    gate.write("Oven heat")
+    gate.embedder.known["Oven heat"] = (cosine, (1 - cosine**2) ** 0.5)
+    assert gate.write("Oven heat", "Body, longer.").action == action
 
 
 def test_a_supersede_is_whole(gate: Any) -> None:
     """G3, S7: the new row names the old one, the old one is retired, both have history, an edge joins them."""
-    old = gate.write("Port", "The service listens on 8080.")
-    new = gate.write("Port", "The service listens on 9090.")
-    assert gate.live() == ["Port"]
+    old = gate.write("Gateway port", "The service listens on 8080.")
+    new = gate.write("Gateway port", "The service listens on 9090.")
+    assert gate.live() == ["Gateway port"]
     assert gate.rows("select supersedes from kos.memories where memory_id = %s", new.memory_id) == [(old.memory_id,)]
     assert gate.rows("select deleted_reason from kos.memories where memory_id = %s", old.memory_id) == [("superseded",)]
     assert gate.rows("select src_id, kind, dst_id from kos.edges") == [(new.memory_id, "supersedes", old.memory_id)]
@@ -86,7 +88,7 @@ def test_a_supersede_is_whole(gate: Any) -> None:
 
 def test_a_failure_in_the_middle_leaves_nothing(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """G1, G3: row, retirement, history and edge are one transaction."""
-    gate.write("Port", "8080")
+    gate.write("Gateway port", "It is 8080.")
     before = gate.rows("select m::text from kos.memories as m"), gate.rows("select count(*) from kos.memory_history")
 
     def fail(*_: object) -> None:
@@ -96,10 +98,10 @@ def test_a_failure_in_the_middle_leaves_nothing(gate: Any, monkeypatch: pytest.M
         with monkeypatch.context() as patched:
             patched.setattr(module, name, fail)
             with pytest.raises(RuntimeError, match="cut"):
-                gate.write("Port", "9090")
+                gate.write("Gateway port", "It is 9090.")
         after = gate.rows("select m::text from kos.memories as m"), gate.rows("select count(*) from kos.memory_history")
         assert after == before
-    assert gate.write("Port", "9090").action == "supersede"
+    assert gate.write("Gateway port", "It is 9090.").action == "supersede"
 
 
 def test_what_may_not_supersede_stays_beside(gate: Any) -> None:
