@@ -58,7 +58,8 @@ def _listed(
 def _print_side(side: dict[str, Any]) -> None:
     when = side["event_at"] or side["created_at"]
     checked = f"verified {side['verified_at'][:10]}" if side["verified_at"] else "never verified"
-    print_line(f"  [{side['memory_id']}] {side['heading']} ({when[:10]}, {checked})")
+    mark = ", retired" if side["status"] == "retired" else ""
+    print_line(f"  [{side['memory_id']}] {side['heading']} ({when[:10]}, {checked}{mark})")
     print_line(f"    {' '.join(side['content'].split())[:_SHOWN]}")
 
 

@@ -1,12 +1,14 @@
 """What was decided about memories and entities, and the state that follows from it (V6). Pure.
 
-Here: a record of the ledger, and the fold of many into one state per memory, whatever order they came in. Not here:
-files of the ledger (vault/ledger.py), rows (gate/settle.py).
+Here: a record of the ledger, what makes one sound, and the fold of many into one state per memory, whatever order they
+came in. Not here: files of the ledger (vault/ledger.py), rows (gate/settle.py).
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +21,15 @@ Op = Literal[
 ]  # fmt: skip
 OPS: Final[tuple[Op, ...]] = get_args(Op)
 PairState = Literal["merged", "rejected", "open"]
+RESERVED: Final = ("seq", "at", "machine", "by", "op", "subject")
+_TEXTS: Final = ("namespace", "digest", "other", "hash", "how", "outcome")
+_IDS: Final = ("supersedes", "cut", "instead_of", "note_id")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+MOST_SEQ: Final = 2**31 - 1
+_DEPTH: Final = 16
+_BOOSTS: Final = (0.25, 4.0)
+_WRONG_TYPE: Final = "a field of the record has the wrong type"
 
 
 @dataclass(frozen=True)
@@ -193,3 +204,54 @@ def fold_pairs(decisions: Iterable[Decision]) -> dict[frozenset[str], PairState]
             states: dict[str, PairState] = {"merge": "merged", "unmerge": "open", "reject": "rejected"}
             pairs[pair] = states[decision.op]
     return pairs
+
+
+def flaw(decision: Decision) -> str | None:
+    """What keeps a record from being folded and stored; None for a sound one."""
+    if decision.op not in OPS:
+        return f"the record's op {str(decision.op)[:20]!r} is not known to this version"
+    seq, body = decision.seq, decision.body
+    if not isinstance(seq, int) or isinstance(seq, bool) or not 1 <= seq <= MOST_SEQ:
+        return "the record's number is none"
+    if not all(isinstance(text, str) and _is_plain(text) for text in (decision.by, decision.subject)):
+        return _WRONG_TYPE
+    if any(name in RESERVED for name in body) or not _is_plain(dict(body)):
+        return "a field of the record is no plain JSON, or not the op's own"
+    return None if _is_shaped(decision.op, body) else _WRONG_TYPE
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """JSON that Postgres takes too: no NUL, no half surrogate pair, no infinity, not nested deep."""
+    if isinstance(value, str):
+        return _NOT_TEXT.search(value) is None
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth < _DEPTH and isinstance(value, list):
+        return all(_is_plain(item, depth + 1) for item in value)
+    if depth < _DEPTH and isinstance(value, dict):
+        return all(isinstance(name, str) and _is_plain(name) and _is_plain(value[name], depth + 1) for name in value)
+    return value is None or isinstance(value, bool | int)
+
+
+def _is_shaped(op: Op, body: Mapping[str, Any]) -> bool:
+    """Whether the fields that the fold and the rows are made from can be used."""
+    if any(not isinstance(body[name], str) for name in _TEXTS if body.get(name) is not None):
+        return False
+    if any(not _is_id(body[name]) for name in _IDS if body.get(name) is not None):
+        return False
+    edges = body.get("edges", [])
+    if not isinstance(edges, list) or not all(_is_edge(edge) for edge in edges):
+        return False
+    if op == "annotate":
+        boost = body.get("boost")
+        return isinstance(boost, int | float) and not isinstance(boost, bool) and _BOOSTS[0] <= boost <= _BOOSTS[1]
+    needed = {"verify": "how", "merge": "other", "unmerge": "other", "reject": "other"}.get(op)
+    return needed is None or isinstance(body.get(needed), str)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _UUID.match(value) is not None
+
+
+def _is_edge(edge: Any) -> bool:
+    return isinstance(edge, list) and len(edge) == 3 and all(isinstance(part, str) for part in edge) and _is_id(edge[1])

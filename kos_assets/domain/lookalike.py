@@ -26,6 +26,8 @@ _SHINGLE: Final = 4
 _SAME_TEXT: Final = 0.7
 _RETITLED: Final = 0.8
 _KEPT: Final = 0.6
+_STATEMENT: Final = 40
+_LOST: Final = 0.3
 _FRAME: Final = 0.34
 _WORDS_A_SLOT: Final = 200
 
@@ -53,12 +55,14 @@ def difference(new: Wording, old: Wording) -> str | None:
     same_heading = _folded(title) == _folded(former)
     if not same_heading and (code := _heading_difference(title, former, text, before)):
         return code
+    if max(len(text), len(before)) >= _MOST_WORDS:
+        return None if new.content == old.content else "whole_text"  # more than is read here
     if _folded(text) == _folded(before):
         return None
     if max(len(text), len(before)) > LONG and _shared(text, before) < _SAME_TEXT:
         return "whole_text"
-    if _loses(text, before):
-        return "shorter"
+    if code := _loss(text, before):
+        return code
     swaps = exchanged(before, text)
     if not same_heading:
         return _first_value(swaps)
@@ -82,7 +86,7 @@ def _heading_difference(
     if not shared:
         return "heading"
     if gone and come:  # "due" for "scheduled", "start" for "stop": nobody can tell a synonym from another thing here
-        return None if _folded(text) == _folded(before) else "heading"
+        return "heading"
     return None if overlap(text, before) >= _RETITLED else "heading"
 
 
@@ -130,13 +134,14 @@ def _first_value(swaps: Sequence[Swap]) -> str | None:
     return None
 
 
-def _loses(text: Sequence[Word], before: Sequence[Word]) -> bool:
-    """Whether the older text says a good deal more."""
+def _loss(text: Sequence[Word], before: Sequence[Word]) -> str | None:
+    """Whether the older text says a good deal that the newer one does not; of a longer text a third is a good deal."""
     theirs = {word.stem for word in before if is_content(word)}
     ours = {word.stem for word in text if is_content(word)}
-    if len(ours) >= len(theirs) * _KEPT:
-        return False
-    return len(theirs - ours) > len(theirs) * (1 - _KEPT)
+    lost = len(theirs - ours) / len(theirs) if theirs else 0.0
+    if len(ours) < len(theirs) * _KEPT and lost > 1 - _KEPT:
+        return "shorter"
+    return "other_content" if len(before) > _STATEMENT and lost > _LOST else None
 
 
 def _folded(words: Sequence[Word]) -> list[str]:

@@ -19,7 +19,7 @@ Kind = Literal["number", "version", "date", "identifier", "name", "negation"]
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-    r"|[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}'’_]|[-.:/@#](?=[\p{L}\p{N}]))*"
+    r"|[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}'’_]|[-.:/@#](?=[\p{L}\p{N}])){0,80}+"
     r"|[%°€$£¥+≠=<>≥≤]|\p{Extended_Pictographic}"
 )
 _SENTENCE_END = regex.compile(r"(?:^|[.!?。！？]|\n)[\s\"'“”‘’(*_]*\Z")

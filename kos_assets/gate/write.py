@@ -1,5 +1,5 @@
 """`write_memory` (G1, G3-G5, G9): authority, checks, classification, embedding; then, one writer of a namespace at a
-time: exact near matches, verdict, the file, the ledger's line, and one transaction for rows, history, edges, vector.
+time: exact near matches, verdict, the file, the ledger's line, then the commit of rows, history, edges, vector.
 
 Here: the order of a write and its healing for what waits. Not here: what a statement may say (statement.py), what it
 does to its neighbours (verdict.py), how it looks as a file (vault/memory_file.py).
@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from kos_assets.domain.decisions import fold
+from kos_assets.domain.decisions import Decision, fold
 from kos_assets.domain.indexing import memory_text
 from kos_assets.domain.lookalike import Wording
 from kos_assets.domain.principals import Principal
-from kos_assets.errors import InputError, ProviderUnavailableError, StoreError
+from kos_assets.errors import InputError, ProviderUnavailableError, StoreUnavailableError, VaultError
 from kos_assets.gate.authority import Evidence, check_write_authority
 from kos_assets.gate.birth import Birth, bear
 from kos_assets.gate.context import Gate
@@ -26,7 +26,7 @@ from kos_assets.gate.verdict import NEIGHBOURS, SUBJECT_DISTANCE, Beside, Claim,
 from kos_assets.store import decisions, embeddings, memories
 from kos_assets.store.database import Row, Session
 from kos_assets.vault.ledger import keyed_hash
-from kos_assets.vault.memory_file import StatementFile, digest_text, memory_path, write_file
+from kos_assets.vault.memory_file import StatementFile, delete_file, digest_text, memory_path, write_file
 
 _SKEW: Final = timedelta(minutes=5)
 Action = Literal["insert", "supersede", "pending", "retry"]
@@ -163,7 +163,7 @@ def _refuse_skew(session: Session) -> None:
     """What expires, expires by the database's clock; a record written by another one would not be in order."""
     here, there = datetime.now(UTC), memories.clock(session)
     if abs(there - here) > _SKEW:
-        raise StoreError(
+        raise StoreUnavailableError(
             "This machine's clock and the database's are more than 5 minutes apart.",
             why=f"Here it is {here:%Y-%m-%d %H:%M:%S%z}, there {there:%Y-%m-%d %H:%M:%S%z}.",
             fix="Set the clock (NTP), then write again.",
@@ -255,11 +255,18 @@ def _wait(gate: Gate, session: Session, file: StatementFile, *, at: datetime, by
 def _store(
     gate: Gate, session: Session, file: StatementFile, verdict: Verdict, vector: Any, *, at: datetime, by: str
 ) -> Result:
+    """Rows first, uncommitted, so that what the database refuses leaves no file; then file, ledger, and the commit."""
     path = memory_path(file.namespace, file.memory_id)
     file = replace(file, supersedes=verdict.target)
+    body = outcome(gate, file, verdict)
+    decided = Decision(gate.ledger.machine, "", 0, at, by, "write", str(file.memory_id), body)
+    bear(session, Birth(file, verdict, decided), embedder=gate.embedder, vector=vector)
     size, mtime_ns = write_file(gate.root, path, file)
-    record = gate.ledger.append("write", str(file.memory_id), by=by, at=at, **outcome(gate, file, verdict))
-    bear(session, Birth(file, verdict, record), embedder=gate.embedder, vector=vector)
+    try:
+        record = gate.ledger.append("write", str(file.memory_id), by=by, at=at, **body)
+    except VaultError:
+        delete_file(gate.root, path)  # without its record it would be nobody's
+        raise
     decisions.record(session, [record], settled=True)
     decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "accepted")])
     beside = tuple((item.kind, item.memory_id, item.code) for item in verdict.beside)

@@ -6,7 +6,7 @@ otherwise, and pay every import twice. Each program gets the secrets that it nee
     code servers   kos_writer and kos_dbt, Dagster's database, the alarm webhook; runs are their children
     web server     Dagster's database; it loads no code of ours
     daemon         Dagster's database; likewise
-    service        kos_reader
+    service        kos_reader, kos_writer (the gate), kos_auditor (history and review)
 
 Here: what is run with which arguments. Not here: running it (supervision.py).
 """
@@ -102,7 +102,7 @@ def _service(settings: Settings, argv: Sequence[str]) -> Program:
         title="the service",
         module=argv[0],
         arguments=tuple(argv[1:]),
-        environment=child_environment(settings, roles=("reader",)),
+        environment=child_environment(settings, roles=("reader", "writer", "auditor")),
         ready=ports.http_answers(ports.url(settings.host, settings.port, "/healthz")),
         patience_s=7.0,  # it lets open requests end, 5 s at most
     )

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kos_assets.errors import KosError
 from kos_assets.serving import problems
-from kos_assets.serving.service import internal_error
+from kos_assets.serving.room import internal_error
 
-MAX_BODY_BYTES = 256 * 1024
+MAX_BODY_BYTES = 1536 * 1024  # 200,000 characters of any script, and the rest of a request
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),

@@ -20,7 +20,7 @@ from kos_assets.domain.language import detect
 from kos_assets.errors import KosError, SchemaError
 from kos_assets.inference.embedding import Embedder
 from kos_assets.serving.models import Alive, Check, Readiness
-from kos_assets.serving.service import internal_error
+from kos_assets.serving.room import internal_error
 from kos_assets.settings import Settings
 from kos_assets.store.database import role_dsn
 from kos_assets.store.migrate import check_current

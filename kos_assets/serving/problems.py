@@ -44,9 +44,14 @@ STATUS = {
     "store_unavailable": 503,
     "schema": 503,
     "provider_unavailable": 503,
+    "vault": 503,
+    "config": 503,
     "busy": 503,
     "timeout": 504,
 }
+
+
+_UNTIL_MENDED = frozenset({"vault", "config"})  # trying again does not help
 
 
 def problem(error: KosError) -> dict[str, Any]:
@@ -60,10 +65,10 @@ def status(code: str) -> int:
 
 
 def response(error: KosError, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The HTTP answer for an error; 503 says when to try again."""
+    """The HTTP answer for an error; 503 says when to try again, where that helps."""
     number = status(error.code)
     extra = dict(headers or {})
-    if number == STATUS["busy"]:
+    if number == STATUS["busy"] and error.code not in _UNTIL_MENDED:
         after = error.retry_after_s if isinstance(error, ProviderUnavailableError) else None
         extra.setdefault("Retry-After", str(max(1, round(after or RETRY_AFTER_S))))
     return JSONResponse(problem(error), status_code=number, headers=extra)

@@ -44,13 +44,15 @@ SEARCH_EXAMPLE = {
     "notes": [],
 }
 _WHEN = {
-    403: "`forbidden`: a namespace that this service may not read.",
-    404: "`not_found`: no live memory that may be read has that id; unknown, retired and foreign ids look the same.",
+    403: "`forbidden`: a namespace that this service may not read, or what it may not write or end.",
+    404: "`not_found`: no memory that may be read here has that id; unknown, foreign and, for recall, retired ids look "
+    "the same.",
     413: "`too_large`: the request body is over the limit.",
     421: "`misdirected`: the Host header does not name this machine's loopback.",
     422: "`invalid_input`: a field is missing, unknown or out of range; nothing was done.",
     500: "`internal` or `store`: a defect; the service's log has the place.",
-    503: "`store_unavailable`, `schema` or `busy`: try again after the seconds in `Retry-After`.",
+    503: "`store_unavailable`, `schema` or `busy`: try again after the seconds in `Retry-After`. `vault` or `config`: "
+    "nothing can be written until that is mended; reads go on.",
     504: "`timeout`: no answer in time.",
 }
 

@@ -1,33 +1,30 @@
-"""Recall as an asynchronous service: scope, time-outs and bounded concurrency, the same for REST and MCP (X1).
+"""Recall as an asynchronous service: scope and limits, the same for REST and MCP (X1).
 
-Here: who may ask for which namespaces, how many calls run at once and for how long, what an unexpected failure says.
-Not here: transports (rest.py, mcp.py), or anything about ranking and reading (kos_assets/recall).
+Here: who may ask for which namespaces, which room a call runs in, and what follows an outage.
+Not here: transports (rest.py, mcp.py), writes and audit (life_service.py), or anything about ranking and reading
+(kos_assets/recall).
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import threading
-import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
 from kos_assets.domain.moments import moment
-from kos_assets.errors import AuthorityError, InputError, KosError, NotFoundError, StoreUnavailableError
+from kos_assets.errors import AuthorityError, InputError, NotFoundError, StoreUnavailableError
 from kos_assets.recall import Query, Recall
 from kos_assets.recall.payload import fetch_payload, search_payload
 from kos_assets.recall.search import MAX_FETCH
 from kos_assets.serving.models import SearchRequest
-from kos_assets.serving.problems import BusyError, InternalError, SlowError
+from kos_assets.serving.room import Room
 from kos_assets.settings import Settings
-from kos_assets.store.database import role_dsn
+from kos_assets.store.database import parse_dsn, role_dsn
 from kos_assets.store.migrate import check_current
 
-_log = logging.getLogger("kos.serving")
+POOL_WAIT_S = 3.0  # a caller learns within seconds that the database is down
 T = TypeVar("T")
 
 
@@ -38,6 +35,8 @@ class Limits:
     workers: int = 4
     waiting: int = 64
     timeout_s: float = 15.0
+    writers: int = 2
+    write_timeout_s: float = 30.0
 
 
 class Service:
@@ -49,15 +48,16 @@ class Service:
         self.recall = recall
         self.settings = settings
         self._session = session
-        self._limits = limits or Limits()
-        self._executor = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="kos-recall")
+        self.limits = limits or Limits()
+        taken = self.limits
+        self._reads = Room("kos-recall", taken.workers, taken.waiting, taken.timeout_s)
+        self._writes = Room("kos-write", taken.writers, taken.waiting, taken.write_timeout_s)
         self._outage = threading.Event()
-        self._room = threading.BoundedSemaphore(self._limits.workers + self._limits.waiting)
 
     async def search(self, request: SearchRequest) -> dict[str, Any]:
         """The search payload (R1, R2, R5). Raises InputError, AuthorityError, StoreError, BusyError, SlowError."""
         query = self._query(request)
-        return await self._run(lambda: search_payload(self.recall.search(query)))
+        return await self.read(lambda: search_payload(self.recall.search(query)))
 
     async def fetch(self, ids: Sequence[UUID], session: str | None = None) -> dict[str, Any]:
         """The fetch payload (R2, R9), ids in the order asked for.
@@ -70,7 +70,7 @@ class Service:
             raise InputError(
                 f"{len(wanted)} ids were asked for.", why=f"One call fetches 1 to {MAX_FETCH}.", fix="Split the call."
             )
-        payload = await self._run(
+        payload = await self.read(
             lambda: fetch_payload(
                 self.recall.fetch(
                     wanted,
@@ -90,7 +90,8 @@ class Service:
 
     def close(self) -> None:
         """Stop taking calls and let the running ones end. The recall belongs to whoever made it."""
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._reads.close()
+        self._writes.close()
 
     def _query(self, request: SearchRequest) -> Query:
         zone = self.settings.zone
@@ -120,29 +121,14 @@ class Service:
             )
         return tuple(dict.fromkeys(wanted))
 
-    async def _run(self, call: Callable[[], T]) -> T:
-        if not self._room.acquire(blocking=False):
-            raise BusyError(
-                "The service is busy.",
-                why=f"{self._limits.workers + self._limits.waiting} calls are running or waiting.",
-                fix="Send the call again in a few seconds.",
-            )
-        future = self._executor.submit(self._call, call)
-        future.add_done_callback(self._leave)
-        deadline = asyncio.timeout(self._limits.timeout_s)
-        try:
-            async with deadline:
-                return await asyncio.wrap_future(future)
-        except KosError:
-            raise
-        except Exception as error:
-            if deadline.expired():
-                raise SlowError(
-                    f"No answer within {self._limits.timeout_s:g} s.",
-                    why="The database or the machine is busy.",
-                    fix="Send the call again; narrow it if that repeats.",
-                ) from None
-            raise internal_error(error) from None
+    async def read(self, call: Callable[[], T]) -> T:
+        """The result of a call in the room of reads. Raises what it raises, BusyError, SlowError, InternalError."""
+        return await self._reads.run(lambda: self._call(call), slow="Send the call again; narrow it if that repeats.")
+
+    async def write(self, call: Callable[[], T], *, slow: str) -> T:
+        """The same in the room of writes, which wait for each other and never for or before reads. `slow` says what to
+        do about a call that may still come through."""
+        return await self._writes.run(lambda: self._call(call), slow=slow)
 
     def _call(self, call: Callable[[], T]) -> T:
         """In a worker thread. After an outage one direct connection comes first: it fails at once, where the pool
@@ -156,16 +142,12 @@ class Service:
             self._outage.set()
             raise
 
-    def _leave(self, _future: Future[Any]) -> None:
-        self._room.release()
 
-
-def internal_error(error: BaseException) -> InternalError:
-    """Log a defect without its message, which may quote stored text (P7), and make the error that a caller sees."""
-    kind = f"{type(error).__module__}.{type(error).__qualname__}"
-    _log.error("Unexpected %s\n%s", kind, "".join(traceback.format_tb(error.__traceback__)).rstrip())
-    return InternalError(
-        "The service failed.",
-        why=f"Unexpected {kind}; the service's log has the place.",
-        fix="Report it with that log.",
-    )
+def limited_dsn(dsn: str, seconds: float) -> str:
+    """The DSN with a server-side limit, so that a call that timed out does not hold a connection."""
+    if "options" in parse_dsn(dsn):
+        return dsn
+    limit = f"statement_timeout={round(seconds * 1000)}"
+    if "://" in dsn:
+        return f"{dsn}{'&' if '?' in dsn else '?'}options=-c%20{limit.replace('=', '%3D')}"
+    return f"{dsn} options='-c {limit}'"

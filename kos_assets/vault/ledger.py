@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from kos_assets.domain.decisions import OPS, Decision, Op
-from kos_assets.errors import VaultError
+from kos_assets.domain.decisions import MOST_SEQ, RESERVED, Decision, Op, flaw
+from kos_assets.errors import InputError, VaultError
 from kos_assets.vault import files
 from kos_assets.vault.problems import Problem
 
@@ -29,7 +29,7 @@ _MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
 _MONTH = re.compile(r"(\d{4}-(?:0[1-9]|1[0-2]))\.jsonl\Z")
 _TAIL: Final = 1 << 16
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-_RESERVED: Final = ("seq", "at", "machine", "by", "op", "subject")
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,36 @@ class Entry:
 
 
 def machine_name(data_dir: Path) -> str:
-    """The stable random name of this installation, such as `m-3f9c2a71`, made at its first use. Two at once agree."""
+    """The stable random name of this installation, such as `m-3f9c2a71`, made at its first use. Two at once agree.
+
+    Raises VaultError when it cannot be read or made.
+    """
     path = data_dir / "machine"
-    data_dir.mkdir(parents=True, exist_ok=True)
-    with suppress(FileNotFoundError):
-        return _checked_name(path)
-    temporary = data_dir / f".machine.{os.getpid()}.{secrets.token_hex(4)}"
-    temporary.write_text(f"m-{secrets.token_hex(4)}\n", "utf-8")
     try:
-        with suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        temporary.unlink()
-    return _checked_name(path)
+        data_dir.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return _checked_name(path)
+        temporary = data_dir / f".machine.{os.getpid()}.{secrets.token_hex(4)}"
+        with temporary.open("xb") as file:
+            file.write(f"m-{secrets.token_hex(4)}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            with suppress(FileExistsError):
+                os.link(temporary, path)
+        finally:
+            temporary.unlink()
+        return _checked_name(path)
+    except OSError as error:
+        raise VaultError(
+            f"{path} cannot be read or made.",
+            why=error.strerror or str(error),
+            fix="Give this user the right to write there, or free some space.",
+        ) from error
 
 
 def _checked_name(path: Path) -> str:
-    name = path.read_text("utf-8").strip()
+    name = path.read_bytes().decode("utf-8", "replace").strip()
     if not _MACHINE.match(name):
         raise VaultError(
             f"{path} does not hold the name of a machine.",
@@ -93,22 +106,33 @@ class Ledger:
         self._key: bytes | None = None
 
     def append(self, op: Op, subject: str, *, by: str, at: datetime, **body: Any) -> Decision:
-        """Record one decision; it is on disk when this returns. Raises VaultError."""
+        """Record one decision; it is on disk when this returns. Raises VaultError, and InputError as `append_many`."""
         return self.append_many([Entry(op, subject, body)], by=by, at=at)[0]
 
     def append_many(self, entries: Sequence[Entry], *, by: str, at: datetime) -> list[Decision]:
-        """Record several in one write. Time never goes backwards: a clock that does is overruled by the last record."""
+        """Record several in one write, all or none. Time never goes backwards: a clock that does is overruled by the
+        last record, in whatever month that is.
+
+        Raises VaultError, and InputError for what could not be read back: a time without zone, a body that is no plain
+        JSON or holds a name of the record's own.
+        """
+        if at.tzinfo is None:
+            raise InputError("The time of a decision has no zone, so it names no instant (S10).")
+        if not entries:
+            return []
         with _mapped(LEDGER), self._locked():
-            month = max(f"{at.astimezone(UTC):%Y-%m}", self._newest_month() or "")
+            months = [file.month for file in ledger_files(self.root) if file.machine == self.machine]
+            month = max([f"{at.astimezone(UTC):%Y-%m}", *months])
             path = f"{LEDGER}/{self.machine}/{month}.jsonl"
             with files.parent_of(self.root, path, create=True) as (folder, name):
                 descriptor = os.open(name, _APPEND, 0o644, dir_fd=folder)
                 try:
-                    last, torn = _last_record(descriptor)
-                    made = self._decisions(entries, month, last, by=by, at=at)
+                    last, torn = _last_record(descriptor, self.machine)
+                    floor = last or self._last_before(month, months)
+                    moment = at.astimezone(UTC) if floor is None else max(at.astimezone(UTC), floor[1])
+                    made = self._decisions(entries, month, 0 if last is None else last[0], by=by, at=moment)
                     lines = ("\n" if torn else "") + "".join(_line(decision) for decision in made)
-                    _write_all(descriptor, lines.encode())
-                    os.fsync(descriptor)
+                    _write_whole(descriptor, lines.encode())
                 finally:
                     os.close(descriptor)
                 if last is None:
@@ -127,18 +151,28 @@ class Ledger:
             self._key = _parsed_key(path, found or b"")
         return self._key
 
-    def _decisions(
-        self, entries: Sequence[Entry], month: str, last: Decision | None, *, by: str, at: datetime
-    ) -> list[Decision]:
-        moment = at.astimezone(UTC) if last is None else max(at.astimezone(UTC), last.at)
-        first = 1 if last is None else last.seq + 1
-        return [
-            Decision(self.machine, month, first + number, moment, by, entry.op, entry.subject, dict(entry.body))
-            for number, entry in enumerate(entries)
+    def _decisions(self, entries: Sequence[Entry], month: str, last: int, *, by: str, at: datetime) -> list[Decision]:
+        made = [
+            Decision(self.machine, month, number, at, by, entry.op, entry.subject, dict(entry.body))
+            for number, entry in enumerate(entries, start=last + 1)
         ]
+        for decision in made:
+            if found := flaw(decision):
+                raise InputError("A decision cannot be recorded.", why=f"In {str(decision.op)[:20]!r}, {found}.")
+        return made
 
-    def _newest_month(self) -> str | None:
-        return max((file.month for file in ledger_files(self.root) if file.machine == self.machine), default=None)
+    def _last_before(self, month: str, months: Sequence[str]) -> tuple[int, datetime] | None:
+        """The last record of the months before."""
+        for earlier in sorted((item for item in months if item < month), reverse=True):
+            with files.parent_of(self.root, f"{LEDGER}/{self.machine}/{earlier}.jsonl") as (folder, name):
+                descriptor = files.open_file(folder, name)
+                try:
+                    last, _ = _last_record(descriptor, self.machine)
+                finally:
+                    os.close(descriptor)
+            if last is not None:
+                return last
+        return None
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -178,38 +212,29 @@ def ledger_files(root: Path) -> list[LedgerFile]:
 def read_ledger(root: Path, file: LedgerFile, *, offset: int = 0) -> tuple[list[Decision], int, list[Problem]]:
     """The records of a file from a byte offset on, where its last whole line ends, and what is wrong with its lines.
 
-    A line that is torn, damaged, or of another machine is reported and left out; the others count. Raises VaultError.
+    A line that is torn, damaged, of a newer version or of another machine is reported and left out; the others count.
+    The last record counts when only the end of its line is missing. An offset that no line ends at (the file was
+    replaced) means the whole file. Raises VaultError.
     """
     with _mapped(file.path), files.parent_of(root, file.path) as (folder, name):
         descriptor = files.open_file(folder, name)
         try:
-            os.lseek(descriptor, offset, os.SEEK_SET)
-            data = files.read_descriptor(descriptor, max(file.size - offset, 0), 1 << 40)
+            data = files.read_descriptor(descriptor, file.size, 1 << 40)
         finally:
             os.close(descriptor)
-    whole = data[: data.rfind(b"\n") + 1]
-    found: list[Decision] = []
+    if offset and data[offset - 1 : offset] != b"\n":
+        offset = 0
+    *lines, tail = data[offset:].split(b"\n")
+    found: dict[int, Decision] = {}
     problems: list[Problem] = []
-    first = _lines_before(root, file, offset) + 1 if offset else 1
-    for number, line in enumerate(whole.splitlines(), start=first):
-        if not line.strip():
-            continue
-        record = _parsed(line, file)
-        if isinstance(record, Decision):
-            found.append(record)
-        else:
+    for number, line in enumerate([*lines, tail], start=data.count(b"\n", 0, offset) + 1):
+        record = _parsed(line, file) if line.strip() else None
+        if isinstance(record, Decision) and found.setdefault(record.seq, record) != record:
+            record = f"another record has its number, {record.seq}"
+        if isinstance(record, str):
             fix = "restore the line from git, or update Knowledge OS if a newer version wrote it"
             problems.append(Problem("ledger_damaged", number, record, fix))
-    return found, offset + len(whole), problems
-
-
-def _lines_before(root: Path, file: LedgerFile, offset: int) -> int:
-    with files.parent_of(root, file.path) as (folder, name):
-        descriptor = files.open_file(folder, name)
-        try:
-            return files.read_descriptor(descriptor, offset, offset)[:offset].count(b"\n")
-        finally:
-            os.close(descriptor)
+    return list(found.values()), len(data) - len(tail), problems
 
 
 def _machines(root: Path) -> list[str]:
@@ -240,60 +265,46 @@ def _line(decision: Decision) -> str:
 def _parsed(line: bytes, file: LedgerFile) -> Decision | str:
     """The record of a line, or what is wrong with it."""
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode())
         at = datetime.fromisoformat(record["at"])
+        moment = at.astimezone(UTC)
         seq, by, op, subject = record["seq"], record["by"], record["op"], record["subject"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except _UNREADABLE:
         return "the line is no whole record"
     if record.get("machine") != file.machine:
         return "the record is of another machine than its folder"
-    if at.tzinfo is None or not (isinstance(seq, int) and isinstance(by, str) and isinstance(subject, str)):
-        return "a field of the record has the wrong type"
-    if op not in OPS:
-        return f"the record's op {str(op)[:20]!r} is not known to this version"
-    body = {name: value for name, value in record.items() if name not in _RESERVED}
-    if not _is_sound(op, body):
-        return "a field of the record has the wrong type"
-    return Decision(file.machine, file.month, seq, at.astimezone(UTC), by, op, subject, body)
+    if at.tzinfo is None:
+        return "the record's time has no zone"
+    body = {name: value for name, value in record.items() if name not in RESERVED}
+    decision = Decision(file.machine, file.month, seq, moment, by, op, subject, body)
+    return flaw(decision) or decision
 
 
-def _is_sound(op: Op, body: dict[str, Any]) -> bool:
-    """Whether the fields that the fold reads can be read."""
-    texts = ("namespace", "digest", "supersedes", "cut", "instead_of", "other", "note_id", "hash", "how", "outcome")
-    if any(not isinstance(body[name], str) for name in texts if body.get(name) is not None):
-        return False
-    edges = body.get("edges", [])
-    shaped = isinstance(edges, list) and all(isinstance(edge, list) and len(edge) == 3 for edge in edges)
-    boost = body.get("boost")
-    weighs = op != "annotate" or (isinstance(boost, int | float) and not isinstance(boost, bool))
-    return shaped and weighs and (op not in ("merge", "unmerge", "reject") or "other" in body)
-
-
-def _last_record(descriptor: int) -> tuple[Decision | None, bool]:
-    """The last whole record of an open file, and whether a torn line follows it."""
+def _last_record(descriptor: int, machine: str) -> tuple[tuple[int, datetime] | None, bool]:
+    """Number and time of a machine's last record in an open file, and whether the file's last line lacks its end."""
     size = os.fstat(descriptor).st_size
     reach = _TAIL
     while True:
         start = max(0, size - reach)
         data = os.pread(descriptor, size - start, start)
-        torn = bool(data) and not data.endswith(b"\n")
-        lines = data[: data.rfind(b"\n") + 1].splitlines()
+        lines = data.split(b"\n")
         for line in reversed(lines if start == 0 else lines[1:]):
-            record = _loose(line)
+            record = _place(line, machine)
             if record is not None:
-                return record, torn
+                return record, bool(lines[-1])
         if start == 0:
-            return None, torn
+            return None, bool(lines[-1])
         reach *= 8
 
 
-def _loose(line: bytes) -> Decision | None:
-    """Sequence and time of a line, whatever its op."""
+def _place(line: bytes, machine: str) -> tuple[int, datetime] | None:
+    """Number and time of a line, whatever its op."""
     try:
-        record = json.loads(line)
-        at = datetime.fromisoformat(record["at"])
-        return Decision(str(record["machine"]), "", int(record["seq"]), at.astimezone(UTC), "", "write", "")
-    except (ValueError, KeyError, TypeError, RecursionError):
+        record = json.loads(line.decode())
+        at, seq = datetime.fromisoformat(record["at"]), int(record["seq"])
+        ours = record["machine"] == machine and at.tzinfo is not None and 1 <= seq < MOST_SEQ
+        return (seq, at.astimezone(UTC)) if ours else None
+    except _UNREADABLE:
         return None
 
 
@@ -323,10 +334,18 @@ def _parsed_key(path: str, data: bytes) -> bytes:
     return key
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """Append and flush, or leave the file as it was: OSError."""
+    size = os.fstat(descriptor).st_size
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, size)
+        raise
 
 
 @contextmanager

@@ -14,16 +14,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
-from kos_assets.errors import VaultError
+from kos_assets.domain.vocabulary import MEMORY_TYPES, Provenance, check_namespace
+from kos_assets.errors import InputError, VaultError
 from kos_assets.vault import files, frontmatter
 from kos_assets.vault.problems import Problem
 
 FOLDER: Final = "memories"
 _PLACE = re.compile(r"memories/(?:(global)|(agent|shared)/([^/]+))/(.+)\Z", re.DOTALL)
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+PROVENANCES: Final[tuple[str, ...]] = get_args(Provenance)
 _TIMES: Final = ("written_at", "event_at", "expires_at")
 _NEEDED: Final = ("kos_memory", "namespace", "memory_type", "provenance", "confidence", "author", "key", "written_at")
 
@@ -77,11 +79,17 @@ def render(statement: StatementFile) -> str:
 
 
 def parse(path: str, data: bytes) -> StatementFile | Problem:
-    """The statement that a file holds, or what is wrong with it. The inverse of `render`, line endings kept."""
+    """The statement that a file holds, or what is wrong with it.
+
+    The exact inverse of `render` for a heading that is one line without white space around it. A file whose every line
+    end was turned into CRLF reads as it did before. What no row could hold (a NUL, an unknown kind) is a Problem.
+    """
     try:
         data.decode()
     except UnicodeDecodeError:
         return _problem("statement_not_utf8", "the file is not valid UTF-8")
+    if b"\0" in data:
+        return _problem("statement_broken", "it contains a NUL character, which no memory can hold")
     head = frontmatter.parse(data)
     if head.kind != "yaml" or head.problems:
         reason = head.problems[0].reason if head.problems else "it has no frontmatter"
@@ -91,13 +99,17 @@ def parse(path: str, data: bytes) -> StatementFile | Problem:
         return _problem("statement_broken", f"it is no file of a memory: {', '.join(missing)} is missing")
     body = data[head.body_start :].decode()
     first, _, rest = body.lstrip("\r\n").partition("\n")
+    if first.endswith("\r"):
+        rest = rest.replace("\r\n", "\n")
     if not first.startswith("# ") or not first[2:].strip():
         return _problem("statement_broken", f"{path} has no heading below its frontmatter")
     blank, _, content = rest.partition("\n")
     if blank.strip():
         content = rest
     try:
-        return _statement(head.properties, first[2:].strip(), content.removesuffix("\n").removesuffix("\r"))
+        return _statement(head.properties, first[2:].strip(), content.removesuffix("\n"))
+    except InputError as error:
+        return _problem("statement_broken", error.what)
     except (ValueError, TypeError, OverflowError) as error:
         return _problem("statement_broken", f"a property cannot be read: {type(error).__name__}")
 
@@ -105,7 +117,9 @@ def parse(path: str, data: bytes) -> StatementFile | Problem:
 def digest_text(statement: StatementFile) -> str:
     """What the keyed hash is taken of: all that a row is made from, blind to what git and editors change in passing."""
     content = statement.content.replace("\r\n", "\n").replace("\r", "\n").rstrip()
-    return json.dumps([*_fields(statement).values(), statement.heading, content], ensure_ascii=False, sort_keys=True)
+    return json.dumps(
+        [*_fields(statement).values(), statement.heading.strip(), content], ensure_ascii=False, sort_keys=True
+    )
 
 
 def write_file(root: Path, path: str, statement: StatementFile) -> tuple[int, int]:
@@ -172,11 +186,15 @@ def _statement(values: Mapping[str, Any], heading: str, content: str) -> Stateme
     written_at = times["written_at"]
     if written_at is None:
         raise ValueError("written_at")
+    if values["memory_type"] not in MEMORY_TYPES or values["provenance"] not in PROVENANCES:
+        raise ValueError("kind")
+    if values["memory_type"] == "working" and times["expires_at"] is None:
+        raise ValueError("expires_at")
     supersedes = values.get("supersedes")
     zone = values.get("event_zone")
     return StatementFile(
         memory_id=UUID(str(values["kos_memory"])),
-        namespace=str(values["namespace"]),
+        namespace=check_namespace(str(values["namespace"])),
         memory_type=str(values["memory_type"]),
         type_reason=str(values.get("type_reason", "explicit")),
         type_confidence=_share(values.get("type_confidence", 1.0)),

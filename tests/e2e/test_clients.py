@@ -194,7 +194,10 @@ def test_every_mcp_client_gets_what_rest_gets(service: Service, tmp_path: Path, 
 
     tools, searched, fetched = asyncio.run(whole())
     names = [tool.name for tool in getattr(tools, "tools", tools)]
-    assert names == ["search_memories", "fetch_memory"]
+    assert names == [
+        "search_memories", "fetch_memory", "write_memory", "memory_history", "restore_memory", "verify_memory",
+        "forget_memory", "review_memories",
+    ]  # fmt: skip
     expected = rest(service)
     assert expected["results"]
     assert without_trace(dict(searched.structured_content)) == expected

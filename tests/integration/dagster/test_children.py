@@ -19,6 +19,7 @@ from kos_assets.operations import children as children_module
 from kos_assets.operations import ports
 from kos_assets.operations.children import Child, Program, end, marked
 from kos_assets.operations.environment import child_environment
+from kos_assets.operations.programs import programs
 from kos_assets.settings import Settings
 
 DSN = "postgresql://postgres:secret@127.0.0.1:5432/kos"
@@ -112,24 +113,47 @@ def test_the_log_tells_how_a_child_ended(family: Callable[..., Child], tmp_path:
     assert child.status() in {"ended by signal SIGINT", "ended with status 1"}
 
 
-def test_each_child_knows_only_its_own_secrets() -> None:
-    """S5: the service holds the reader's DSN and can compute no other."""
+def test_each_child_knows_only_its_own_secrets(tmp_path: Path) -> None:
+    """S5: the service holds the DSNs of the roles that serve, as whom it reads, writes and audits, and can compute no
+    other: not the administrator's, not dbt's, not Dagster's."""
     outside = {"KOS_DSN": DSN, "PGPASSWORD": "x", "PATH": "/bin", "PYTHONDONTWRITEBYTECODE": "1", "KOS_CONFIG": "/c"}
     settings = Settings(
         dsn=DSN,
+        dagster_dsn=f"{DSN}_dagster",
         vault=Path("notes"),
+        data_dir=tmp_path,
         alarm_webhook="https://example.org/hook",
+        principal="robo",
+        principal_role="agent",
+        principal_groups=("crew",),
         read_namespaces=("global", "shared:crew"),
     )
-    told = child_environment(settings, roles=("reader",), inherited=outside)
-    assert {name for name in told if "DSN" in name or "PG" in name} == {"KOS_READER_DSN"}
+    told = child_environment(settings, roles=("reader", "writer", "auditor"), inherited=outside)
+    dsns = {name: value for name, value in told.items() if "DSN" in name or "PG" in name}
+    assert set(dsns) == {"KOS_READER_DSN", "KOS_WRITER_DSN", "KOS_AUDITOR_DSN"}
+    assert all(f"kos_{name.split('_')[1].lower()}" in value for name, value in dsns.items())
+    assert len(set(dsns.values())) == 3
     assert "secret" not in "".join(told.values())
-    assert "kos_reader" in told["KOS_READER_DSN"]
     assert not {"KOS_ALARM_WEBHOOK", "PYTHONDONTWRITEBYTECODE"} & told.keys()
     assert told["PATH"] == "/bin"
     assert told["KOS_CONFIG"] == "/c"
     assert told["KOS_VAULT"] == str(Path("notes").absolute())
+    assert told["KOS_DATA_DIR"] == str(tmp_path)
+    assert (told["KOS_PRINCIPAL"], told["KOS_ROLE"], told["KOS_GROUPS"]) == ("robo", "agent", "crew")
     assert told["KOS_NAMESPACES"] == "global,shared:crew"
+
+
+def test_each_program_gets_the_roles_that_it_works_as(tmp_path: Path) -> None:
+    """S5: the service reads, writes and audits; code servers write and run dbt; Dagster's own get no role."""
+    settings = Settings(dsn=DSN, dagster_dsn=f"{DSN}_dagster", vault=tmp_path, data_dir=tmp_path)
+    given = {
+        program.name: {name for name in program.environment if name.endswith("_DSN")}
+        for program in programs(settings, ("kos_assets.cli", "serve"), home=tmp_path, sockets=tmp_path)
+    }
+    assert given.pop("service") == {"KOS_READER_DSN", "KOS_WRITER_DSN", "KOS_AUDITOR_DSN"}
+    dagster = {"KOS_DAGSTER_DSN"}
+    for name, dsns in given.items():
+        assert dsns == dagster | ({"KOS_WRITER_DSN", "KOS_DBT_DSN"} if name.startswith("code-") else set()), name
 
 
 def test_a_taken_port_is_explained() -> None:

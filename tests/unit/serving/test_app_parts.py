@@ -14,8 +14,9 @@ import pytest
 from kos_assets.errors import OperationError, ProviderUnavailableError
 from kos_assets.inference.embedding import Embedder
 from kos_assets.serving import health
-from kos_assets.serving.app import _listen, _with_statement_timeout
+from kos_assets.serving.app import _listen
 from kos_assets.serving.health import Warmup
+from kos_assets.serving.service import limited_dsn
 from kos_assets.store.database import parse_dsn
 
 
@@ -42,14 +43,14 @@ def test_a_port_in_use_is_explained() -> None:
 )
 def test_a_statement_timeout_is_added_to_either_form_of_dsn(dsn: str) -> None:
     """X5: a call that timed out does not hold a connection for ever."""
-    parts = parse_dsn(_with_statement_timeout(dsn, 15))
+    parts = parse_dsn(limited_dsn(dsn, 15))
     assert parts == parse_dsn(dsn) | {"options": "-c statement_timeout=15000"}
 
 
 def test_options_of_the_persons_own_are_kept() -> None:
     """P2: a DSN that sets options says what it wants."""
     dsn = "postgresql://u:p@127.0.0.1:5/kos?options=-c%20work_mem%3D64MB"
-    assert _with_statement_timeout(dsn, 15) == dsn
+    assert limited_dsn(dsn, 15) == dsn
 
 
 class Loading:

@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 import pytest
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
+from pydantic import BaseModel
 
 from kos_assets.errors import StoreUnavailableError
 from kos_assets.serving.frame import fetch_text, search_text
+from kos_assets.serving.life_models import HistoryAnswer, Restore, ReviewAnswer, Verify, WriteRequest, Written
+from kos_assets.serving.life_service import LifeService
 from kos_assets.serving.mcp import build_mcp
 from kos_assets.serving.models import FetchAnswer, SearchAnswer, SearchRequest
 from kos_assets.serving.service import Service
@@ -20,7 +23,13 @@ from kos_assets.settings import Settings
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Client[Any]], Awaitable[Any]]], Any]
-MOST_TOKENS = 900
+MOST_TOKENS = 2800
+MOST_TOKENS_RECALL = 900
+NAMES = [
+    "search_memories", "fetch_memory", "write_memory", "memory_history", "restore_memory", "verify_memory",
+    "forget_memory", "review_memories",
+]  # fmt: skip
+READ_ONLY = {"search_memories", "fetch_memory", "memory_history", "review_memories"}
 
 
 @pytest.fixture
@@ -30,11 +39,13 @@ def ask(recall: Any, settings: Settings) -> Ask:
     def run(call: Callable[[Client[Any]], Awaitable[T]]) -> T:
         async def whole() -> T:
             service = Service(recall, settings, session="stdio-1")
+            life = LifeService(service)
             try:
-                async with Client(build_mcp(service)) as client:
+                async with Client(build_mcp(service, life)) as client:
                     return await call(client)
             finally:
                 service.close()
+                life.close()
 
         return asyncio.run(whole())
 
@@ -48,26 +59,47 @@ def failure(ask: Ask, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(str(caught.value)))
 
 
-def test_two_read_only_tools_in_few_tokens(ask: Ask) -> None:
-    """X2: a small surface, annotated, with output schemas, at most 900 tokens of every agent's context."""
-    tools = ask(lambda client: client.list_tools())
-    assert [tool.name for tool in tools] == ["search_memories", "fetch_memory"]
-    for tool in tools:
-        assert tool.annotations.read_only_hint is True
-        assert tool.output_schema["type"] == "object"
+def _tokens(tools: Any) -> float:
     sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
-    wire = json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
-    assert len(wire) / 3.5 < MOST_TOKENS
+    return len(json.dumps(sent, ensure_ascii=False, separators=(",", ":"))) / 3.5
+
+
+def test_eight_annotated_tools_in_few_tokens(ask: Ask) -> None:
+    """X2: a small surface, annotated, with output schemas; each agent pays for it in every context."""
+    tools = ask(lambda client: client.list_tools())
+    assert [tool.name for tool in tools] == NAMES
+    for tool in tools:
+        assert tool.annotations.read_only_hint is (tool.name in READ_ONLY)
+        assert tool.annotations.open_world_hint is False
+        assert tool.output_schema["type"] == "object"
+    assert {tool.name for tool in tools if tool.annotations.destructive_hint} == {"restore_memory", "forget_memory"}
+    assert _tokens(tools) < MOST_TOKENS
+    assert _tokens(tools[:2]) < MOST_TOKENS_RECALL
 
 
 def test_tool_schemas_have_the_fields_of_the_models(ask: Ask) -> None:
     """X1: what MCP documents is what REST documents."""
-    search, fetch = ask(lambda client: client.list_tools())
-    assert set(search.input_schema["properties"]) == set(SearchRequest.model_fields)
-    for tool, model, items in ((search, SearchAnswer, "results"), (fetch, FetchAnswer, "memories")):
-        assert set(tool.output_schema["properties"]) == set(model.model_fields)
-        nested = model.model_json_schema()["$defs"][{"results": "SearchResult", "memories": "Memory"}[items]]
-        assert set(tool.output_schema["properties"][items]["items"]["properties"]) == set(nested["properties"])
+    tools = {tool.name: tool for tool in ask(lambda client: client.list_tools())}
+    requests: dict[str, set[str]] = {
+        "search_memories": set(SearchRequest.model_fields),
+        "write_memory": set(WriteRequest.model_fields),
+        "restore_memory": {"memory_id", *Restore.model_fields},
+        "verify_memory": {"memory_id", *Verify.model_fields},
+    }
+    for name, fields in requests.items():
+        assert set(tools[name].input_schema["properties"]) == fields
+    answers: list[tuple[str, type[BaseModel], str, str]] = [
+        ("search_memories", SearchAnswer, "results", "SearchResult"),
+        ("fetch_memory", FetchAnswer, "memories", "Memory"),
+        ("write_memory", Written, "beside", "Neighbour"),
+        ("memory_history", HistoryAnswer, "versions", "Version"),
+        ("review_memories", ReviewAnswer, "items", "Item"),
+    ]
+    for name, model, items, nested in answers:
+        schema = tools[name].output_schema
+        assert set(schema["properties"]) == set(model.model_fields)
+        wanted = model.model_json_schema()["$defs"][nested]["properties"]
+        assert set(schema["properties"][items]["items"]["properties"]) == set(wanted)
 
 
 def test_structure_is_the_payload_and_text_states_the_same(ask: Ask, recall: Any, samples: Any) -> None:

@@ -243,7 +243,12 @@ def test_the_page_says_where_things_are_and_loads_nothing(client: TestClient) ->
 def test_openapi_documents_every_route_its_failures_and_an_example(client: TestClient) -> None:
     """X1: descriptions and problems for each route; no page that loads from elsewhere."""
     api = client.get("/openapi.json").json()
-    assert set(api["paths"]) == {"/v1/search", "/v1/memories", "/v1/memories/{memory_id}", "/healthz", "/readyz"}
+    memory = "/v1/memories/{memory_id}"
+    assert set(api["paths"]) == {
+        "/v1/search", "/v1/memories", memory, f"{memory}/history", f"{memory}/restore", f"{memory}/verify",
+        f"{memory}/boost", f"{memory}/forget", "/v1/review", "/v1/review/resolve", "/healthz", "/readyz",
+    }  # fmt: skip
+    assert "kos forget --erase" in api["info"]["description"]
     for path, methods in api["paths"].items():
         for operation in methods.values():
             assert operation["summary"]
