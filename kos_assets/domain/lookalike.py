@@ -29,6 +29,7 @@ _KEPT: Final = 0.6
 _STATEMENT: Final = 40
 _LOST: Final = 0.3
 _FRAME: Final = 0.34
+_RELATED: Final = 0.25
 _WORDS_A_SLOT: Final = 200
 
 
@@ -102,6 +103,8 @@ def _too_much(swaps: Sequence[Swap], text: Sequence[Word], before: Sequence[Word
     if values and values + len(ordinary) > 1 + max(len(text), len(before)) // _WORDS_A_SLOT:
         return "other_content"
     if values and frame(text, before) < _FRAME:
+        return "other_content"
+    if len(ordinary) > 1 and overlap(text, before) < _RELATED:
         return "other_content"
     return None
 

@@ -59,7 +59,8 @@ def adopt_file(gate: Gate, path: str, *, principal: Principal, at: datetime) -> 
             )
         digest = keyed_hash(gate.ledger.key(), digest_text(file))
         body = {"namespace": file.namespace, "digest": digest}
-        if file.supersedes is not None:
+        cut = before.state_of is not None and before.state_of.written is not None and before.state_of.supersedes is None
+        if file.supersedes is not None and not cut:  # a restore has cut the two apart: an edit does not join them again
             body["supersedes"] = str(file.supersedes)
         record = gate.ledger.append("adopt", str(file.memory_id), by=principal.name, at=at, **body)
         decisions.record(session, [record], settled=True)

@@ -23,7 +23,7 @@ from kos_assets.gate.birth import Birth, bear
 from kos_assets.gate.context import Gate
 from kos_assets.gate.statement import Statement, check_statement, content_hash, memory_row, statement_file
 from kos_assets.gate.verdict import NEIGHBOURS, SUBJECT_DISTANCE, Beside, Claim, Neighbour, Verdict, decide, weaker
-from kos_assets.store import decisions, embeddings, memories
+from kos_assets.store import decisions, embeddings, memories, notes
 from kos_assets.store.database import Row, Session
 from kos_assets.vault.ledger import keyed_hash
 from kos_assets.vault.memory_file import StatementFile, delete_file, digest_text, memory_path, write_file
@@ -249,6 +249,7 @@ def _wait(gate: Gate, session: Session, file: StatementFile, *, at: datetime, by
     record = gate.ledger.append("pending", str(file.memory_id), by=by, at=at, namespace=file.namespace, digest=digest)
     decisions.record(session, [record], settled=True)
     decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "pending")])
+    notes.quarantine(session, [path], [])
     return Result(file.memory_id, "pending", "the embedder does not answer", None, (), path)
 
 
@@ -269,6 +270,7 @@ def _store(
         raise
     decisions.record(session, [record], settled=True)
     decisions.keep_memory_files(session, [file_entry(file, size, mtime_ns, "accepted")])
+    notes.quarantine(session, [path], [])  # held back if a crash cut off the first attempt
     beside = tuple((item.kind, item.memory_id, item.code) for item in verdict.beside)
     return Result(file.memory_id, verdict.action, verdict.reason, verdict.target, beside, path)
 

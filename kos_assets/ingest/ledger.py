@@ -26,14 +26,16 @@ def sync_ledger(session: Session, root: Path, *, namespace: str) -> int:
     stay known: it is reported, since git or a backup has them.
     """
     known = decisions.ledger_files(session)
-    found, problems, states = 0, [], []
+    found, states = 0, []
+    problems: list[tuple[str, bool, list[Problem]]] = []
     for file in ledger.ledger_files(root):
         before = known.get((file.machine, file.month))
         if before is not None and (before["size_bytes"], before["mtime_ns"]) == (file.size, file.mtime_ns):
             continue
         read, read_to, damaged = _read(root, file, before)
         found += len(decisions.record(session, read, settled=False))
-        problems.append((file.path, damaged))
+        anew = before is None or file.size < before["read_to"]
+        problems.append((file.path, anew, damaged))
         states.append(
             {
                 "machine": file.machine,
@@ -44,9 +46,9 @@ def sync_ledger(session: Session, root: Path, *, namespace: str) -> int:
             }
         )
     decisions.keep_ledger_files(session, states)
-    for path, damaged in problems:
+    for path, anew, damaged in problems:  # what was read before keeps what was found then
         entries = [problem_entry(path, namespace, problem) for problem in damaged]
-        store_notes.quarantine(session, [path], entries)
+        store_notes.quarantine(session, [path] if anew else [], entries)
     return found
 
 

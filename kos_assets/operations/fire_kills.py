@@ -27,7 +27,6 @@ _READY_S: Final = 120.0
 _LONGEST_S: Final = 0.5
 """A round's writer lives for up to this long: some ten operations, so that most kills fall into one."""
 
-_SERVER_EVERY: Final = 10
 _NAMESPACES: Final = ("global", "shared:fire-1", "shared:fire-2")
 _NOTES: Final = 12
 _OPS: Final = {"write": "write", "verify": "verify", "boost": "annotate", "forget": "forget", "restore": "restore"}
@@ -76,9 +75,12 @@ class _Books:
     subjects: int = 0
 
 
-def fire_kills(settings: Settings, *, rounds: int, seed: int, tell: Tell, compare_every: int = 10) -> KillsReport:
+def fire_kills(
+    settings: Settings, *, rounds: int, seed: int, tell: Tell, compare_every: int = 10, server_every: int = 10
+) -> KillsReport:
     """Run the rounds on a throw-away installation. A comparison builds a whole second store, so it is made after every
-    `compare_every`-th round and after the last; all other checks after each.
+    `compare_every`-th round and after the last; all other checks after each. Every `server_every`-th kill is
+    PostgreSQL's.
 
     Raises OperationError when a writer does not get ready.
     """
@@ -89,7 +91,7 @@ def fire_kills(settings: Settings, *, rounds: int, seed: int, tell: Tell, compar
             (found.vault / f"note-{number}.md").write_text(f"# Note {number}\n\nIt says {number * 7919}.\n", "utf-8")
         found.ingest()
         for number in range(1, rounds + 1):
-            lines = _round(found, context, dice, report, books, number=number)
+            lines = _round(found, context, dice, report, books, server=number % server_every == 0)
             if number % compare_every == 0 or number == rounds:
                 lines += _compared(found, report)
             report.failures += [Failure(number, line) for line in lines if not line.holds]
@@ -109,9 +111,9 @@ def _children() -> Iterator[Any]:
 
 
 def _round(
-    found: Ground, context: Any, dice: random.Random, report: KillsReport, books: _Books, *, number: int
+    found: Ground, context: Any, dice: random.Random, report: KillsReport, books: _Books, *, server: bool
 ) -> list[Line]:
-    told = _write_and_kill(found, context, dice, report, books, number=number)
+    told = _write_and_kill(found, context, dice, report, books, server=server)
     found.connect()
     tried = _keep(books, told)
     report.acknowledged += sum("done" in line for line in told)
@@ -122,16 +124,16 @@ def _round(
 
 
 def _write_and_kill(
-    found: Ground, context: Any, dice: random.Random, report: KillsReport, books: _Books, *, number: int
+    found: Ground, context: Any, dice: random.Random, report: KillsReport, books: _Books, *, server: bool
 ) -> list[dict[str, Any]]:
     """One writer's life and death; what it told."""
-    file = Told(found.root / f"round-{number}")
+    file = Told(found.root / f"told-{report.writer_kills + report.server_kills}")
     process = context.Process(target=live_on, args=(found.place, _life(found, dice, books), file.path))
     process.start()
     try:
         _wait_until_ready(file, process)
         time.sleep(dice.uniform(0, _LONGEST_S))
-        if number % _SERVER_EVERY == 0:
+        if server:
             running = found.server.running()
             if running is not None:
                 os.kill(running.pid, signal.SIGKILL)

@@ -69,6 +69,12 @@ def _add_write(routes: APIRouter, life: LifeService) -> None:
 def _keyed(request: WriteRequest, header: str | None) -> WriteRequest:
     if header is None or header == request.key:
         return request
+    if not header.isascii():
+        raise InputError(
+            "Idempotency-Key is not ASCII.",
+            why="A header has no encoding, so the same key in the body would be another one.",
+            fix="Send this key as `key` in the body.",
+        )
     if request.key is not None:
         raise InputError(
             "The write has two keys.", why="Idempotency-Key and `key` differ.", fix="Send one of them, or the same."

@@ -15,6 +15,9 @@ from kos_assets.evaluation.gate_vaults import VectorFile, try_revisions, try_vau
 from kos_assets.inference.embedding import Embedder
 
 
+_NEW = "# Oven heat\n\nThe oven of the bakery heats to 220.\n"
+
+
 def test_no_look_alike_is_superseded_and_nine_restatements_of_ten_are(embedder: Embedder) -> None:
     """G3, G4: the bars at 0.08 over the committed pairs; without the guard the distance alone would be wrong often."""
     pairs = measured(read_pairs(None), embedder)
@@ -62,7 +65,7 @@ def test_a_vault_is_tried_without_being_touched(embedder: Embedder, tmp_path: Pa
     assert sorted(path.name for path in vault.iterdir()) == ["a.md", "b.md", "c.md", "d.md"]
     revisions = tmp_path / "r.json"
     revisions.write_text(
-        json.dumps([{"file": "a.md", "old": "# Oven heat\n\nIt is 240.\n", "new": "# Oven heat\n\nIt is 220.\n"}])
+        json.dumps([{"file": "a.md", "old": "# Oven heat\n\nThe oven of the bakery heats to 240.\n", "new": _NEW}])
     )
     assert len(try_revisions(revisions, VectorFile(None, embedder), 0.08).supersedes) == 1
 

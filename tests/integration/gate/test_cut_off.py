@@ -13,7 +13,9 @@ from kos_assets.ingest.statements import sync_statements
 def test_a_retry_after_a_crash_takes_the_file_out_of_quarantine(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """V6, V9: the file without its record was held back by a scan; written again under its key, it is accepted."""
     with monkeypatch.context() as patched:
-        patched.setattr("kos_assets.gate.write.outcome", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("cut")))
+        patched.setattr(
+            "kos_assets.vault.ledger.Ledger.append", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("cut"))
+        )
         with pytest.raises(RuntimeError):
             gate.write("Gateway port", "It is 8080.")
     sync_notes(gate.store, gate.settings)

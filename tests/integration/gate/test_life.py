@@ -72,7 +72,9 @@ def test_a_crash_before_the_row_is_healed_by_the_next_scan(gate: Any, monkeypatc
     """V6, G1: file and record stand, the row does not: the scan applies the recorded outcome, supersede included."""
     old = gate.write("Gateway port", "It is 8080.")
     with monkeypatch.context() as patched:
-        patched.setattr("kos_assets.gate.write.bear", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("cut")))
+        patched.setattr(
+            "kos_assets.store.decisions.record", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("cut"))
+        )
         with pytest.raises(RuntimeError):
             gate.write("Gateway port", "It is 9090.", key="new")
     assert state(gate, old.memory_id) is None

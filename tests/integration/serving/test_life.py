@@ -251,7 +251,7 @@ BAD: list[tuple[str, Change, int, str, str]] = [
     ("a namespace of many", lambda _: {"namespace": "global,agent:x"}, 422, "invalid_input", "global,agent:x"),
     ("empty content", lambda _: {"content": " \n"}, 422, "invalid_input", "content is empty"),
     ("empty heading", lambda _: {"heading": ""}, 422, "invalid_input", "heading is empty"),
-    ("5 MB", lambda _: {"content": "x" * 5_000_000}, 413, "too_large", "over 256 KiB"),
+    ("5 MB", lambda _: {"content": "x" * 5_000_000}, 413, "too_large", "over 1536 KiB"),
     ("long content", lambda _: {"content": "x" * 200_001}, 422, "invalid_input", "200,001 characters"),
     ("NUL", lambda _: {"content": "a\x00b"}, 422, "invalid_input", "content contains a NUL"),
     ("half a surrogate pair", lambda _: {"content": "a\ud800"}, 422, "invalid_input", "content: input should be"),
@@ -297,7 +297,7 @@ def test_a_clock_that_is_wrong_writes_nothing(life: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr("kos_assets.store.memories.clock", lambda _: datetime.now(UTC) + timedelta(hours=1))
     client, before = life.client(), life.everything()
     answer = client.post("/v1/memories", json=PORT)
-    assert (answer.status_code, answer.json()["code"]) == (500, "store")
+    assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
     assert "5 minutes apart" in answer.json()["what"]
     assert life.everything() == before
 
