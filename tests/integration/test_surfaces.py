@@ -228,6 +228,7 @@ COMMANDS = {
     "demo": Surface("neutral", reason="it makes an installation of its own"),
     "calibrate": Surface("neutral", reason=_FIGURES),
     "calibrate-gate": Surface("neutral", reason=_FIGURES),
+    "fire": Surface("neutral", reason="it works on a throw-away database and vault"),
     "try-gate": Surface("neutral", reason="it reads the folders that it is given, and no store"),
     "bench": Surface("neutral", reason=_FIGURES),
     "eval": Surface("neutral", reason=_FIGURES),

@@ -14,7 +14,6 @@ from kos_assets.evaluation.gate_pairs import measured, points, read_pairs
 from kos_assets.evaluation.gate_vaults import VectorFile, try_revisions, try_vault
 from kos_assets.inference.embedding import Embedder
 
-
 _NEW = "# Oven heat\n\nThe oven of the bakery heats to 220.\n"
 
 
