@@ -17,7 +17,7 @@ from kos_assets.gate.index import index_memories
 from kos_assets.gate.statement import memory_row
 from kos_assets.gate.verdict import Beside, Verdict
 from kos_assets.inference.embedding import Embedder
-from kos_assets.store import edges, embeddings, memories, review
+from kos_assets.store import decisions, edges, embeddings, memories, review
 from kos_assets.store.database import Row, Session
 from kos_assets.vault.memory_file import StatementFile
 
@@ -57,7 +57,9 @@ def bear_all(session: Session, births: Sequence[Birth]) -> list[Row]:
             edges.add(session, row["memory_id"], "supersedes", birth.verdict.target)
         for item in birth.verdict.beside:
             if item.memory_id in standing:  # after a rebuild, one whose file is gone has no row
-                events.append(_join(session, row, item, birth.decision))
+                join(session, row["memory_id"], item, birth.decision)
+                action = "veto" if item.kind == "similar_to" else "contradict"
+                events.append(_event(birth.decision, row, action, f"{item.code}: {item.memory_id}"))
     memories.record_history(session, events)
     return rows
 
@@ -77,23 +79,28 @@ def _supersede(session: Session, target: UUID, by: UUID, decision: Decision) -> 
     ]
 
 
-def _join(session: Session, row: Row, item: Beside, decision: Decision) -> dict[str, Any]:
-    """The edge to a neighbour that stays, and the history of it: a veto (G4) or a contradiction to review (G9)."""
-    told = f"{item.code}: {item.memory_id}"
+def join(session: Session, source: UUID, item: Beside, decision: Decision) -> None:
+    """The edge to a neighbour that stays: a veto (G4), or a contradiction that waits for review until a person has
+    resolved it (G9)."""
     if item.kind == "similar_to":
-        edges.add(session, row["memory_id"], item.kind, item.memory_id, detail={"veto": item.code})
-        return _event(decision, row, "veto", told)
-    edges.add(session, row["memory_id"], item.kind, item.memory_id, detail={"code": item.code})
+        edges.add(session, source, item.kind, item.memory_id, detail={"veto": item.code})
+        return
+    edges.add(session, source, item.kind, item.memory_id, detail={"code": item.code})
+    pair = {str(source), str(item.memory_id)}
+    if any(
+        record.op == "resolve" and {record.subject, str(record.body.get("other"))} == pair
+        for record in decisions.of_subjects(session, sorted(pair))
+    ):
+        return
     review.open_item(
         session,
         "contradiction",
-        namespace=row["namespace"],
-        memory_id=row["memory_id"],
+        namespace=str(decision.body["namespace"]),
+        memory_id=source,
         other_id=item.memory_id,
         code=item.code,
         at=decision.at,
     )
-    return _event(decision, row, "contradict", told)
 
 
 def _event(decision: Decision, row: Row, action: str, reason: str) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from kos_assets.domain.decisions import Decision
 from kos_assets.gate.accept import Judged
-from kos_assets.gate.birth import Birth, bear_all
+from kos_assets.gate.birth import Birth, bear_all, join
 from kos_assets.gate.statement import memory_row
 from kos_assets.gate.verdict import Beside, Verdict
-from kos_assets.store import memories
+from kos_assets.store import decisions, edges, memories
 from kos_assets.store.database import Session
 
 
@@ -39,7 +39,24 @@ def heal(session: Session, accepted: Sequence[Judged], *, at: datetime) -> list[
             _rewrite(session, item, before, written, at)
             done.append(item.file.memory_id)
     bear_all(session, births)
+    if births:
+        _join_late(session, {birth.file.memory_id for birth in births})
     return done
+
+
+def _join_late(session: Session, born: set[UUID]) -> None:
+    """Edges of rows that stood before what they point to did: the file came later, with another clone's."""
+    records = decisions.joining(session, sorted(map(str, born)))
+    standing = memories.standing(session, [UUID(record.subject) for record in records])
+    for record in records:
+        source, verdict = UUID(record.subject), recorded(record)
+        if source not in standing or source in born:
+            continue
+        if verdict.target in born:
+            edges.add(session, source, "supersedes", verdict.target)
+        for item in verdict.beside:
+            if item.memory_id in born:
+                join(session, source, item, record)
 
 
 def recorded(written: Decision) -> Verdict:

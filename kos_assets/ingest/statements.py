@@ -106,7 +106,10 @@ def _look(gate: Gate) -> _Files:
     stats, hidden = _walk(gate.root)
     with gate.store.transaction(pipeline=True) as session:
         known = decisions.memory_files(session)
-    due = sorted(path for path, stat in stats.items() if _differs(known.get(path), stat))
+        order = decisions.written_order(session)
+    due = [path for path, stat in stats.items() if _differs(known.get(path), stat)]
+    latest = datetime.max.replace(tzinfo=UTC)
+    due.sort(key=lambda path: (order.get(Path(path).stem, latest), path))  # what is pointed to comes first
     gone = [path for path in known if path not in stats and _is_gone(gate.root, path, hidden)]
     return _Files(stats, known, ledger.keys(gate.root), due, gone)
 
@@ -146,7 +149,7 @@ def _step(gate: Gate, files: _Files, found: _Found, at: datetime) -> bool:
     with gate.store.transaction(pipeline=True) as session:
         records = decisions.unsettled(session, most=_BATCH)
         again = [path for path in _named(files, records) if path not in found.done]
-        batch = sorted({*files.due[:_BATCH], *again})
+        batch = list(dict.fromkeys([*files.due[:_BATCH], *again]))
         gone = files.gone[:_BATCH]
         if not batch and not records and not gone:
             return False

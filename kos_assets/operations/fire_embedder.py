@@ -40,7 +40,7 @@ class FireEmbedder:
         """Words."""
         return len(text.split())
 
-    def truncates(self, text: str) -> bool:
+    def truncates(self, text: str) -> bool:  # noqa: ARG002 - the protocol's signature
         """It has no window."""
         return False
 

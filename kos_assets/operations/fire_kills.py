@@ -195,7 +195,7 @@ def _checks(found: Ground, report: KillsReport, books: _Books, *, refused: int, 
     records, damaged = found.records()
     report.torn_lines = damaged
     report.left_temporaries = torn_temporaries(found.vault)
-    told = Counter((record.op, record.subject) for record in records)
+    told: Counter[tuple[str, str]] = Counter((record.op, record.subject) for record in records)
     written = {record.subject for record in records if record.op == "write"}
     lost = sum(max(0, count - told[name]) for name, count in books.acknowledged.items())
     beyond = sum(

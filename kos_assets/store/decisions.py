@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -74,6 +75,17 @@ def closure(session: Session, subjects: Sequence[str]) -> list[Decision]:
 def of_subjects(session: Session, subjects: Sequence[str]) -> list[Decision]:
     """Every decision that names one of these subjects, and no further."""
     return [_decision(row) for row in session.rows(_SQL["of_subjects"], subjects=list(subjects))]
+
+
+def joining(session: Session, subjects: Sequence[str]) -> list[Decision]:
+    """The writes that supersede one of these memories, or have an edge to it."""
+    patterns = [json({"edges": [[subject]]}) for subject in subjects]
+    return [_decision(row) for row in session.rows(_SQL["joining"], subjects=list(subjects), patterns=patterns)]
+
+
+def written_order(session: Session) -> dict[str, datetime]:
+    """When each memory was written, by its latest record."""
+    return {row["subject"]: row["at"] for row in session.rows(_SQL["written_order"])}
 
 
 def ends(session: Session) -> list[Decision]:

@@ -36,6 +36,19 @@ where
 select d.machine, d.month, d.seq, d.at, d.principal, d.op, d.subject, d.body
 from kos.decisions as d where d.subject = any(%(subjects)s::text[]) or d.other = any(%(subjects)s::text[]);
 
+-- name: joining
+select d.machine, d.month, d.seq, d.at, d.principal, d.op, d.subject, d.body
+from kos.decisions as d
+where
+    d.op in ('write', 'adopt')
+    and (
+        d.other = any(%(subjects)s::text[])
+        or (d.body ? 'edges' and d.body @> any(%(patterns)s::jsonb[]))
+    );
+
+-- name: written_order
+select d.subject, max(d.at) as at from kos.decisions as d where d.op in ('write', 'adopt') group by d.subject;
+
 -- name: ends
 select d.machine, d.month, d.seq, d.at, d.principal, d.op, d.subject, d.body
 from kos.decisions as d

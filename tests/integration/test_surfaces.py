@@ -188,6 +188,7 @@ TOOLS = {
     ),
 }
 _STARTS = "it starts servers; what they serve is tested above"
+_DRILLS = "it works on a throw-away database and vault"
 _FIGURES = "it prints figures about public texts of its own"
 COMMANDS = {
     "search": Surface(
@@ -228,7 +229,8 @@ COMMANDS = {
     "demo": Surface("neutral", reason="it makes an installation of its own"),
     "calibrate": Surface("neutral", reason=_FIGURES),
     "calibrate-gate": Surface("neutral", reason=_FIGURES),
-    "fire": Surface("neutral", reason="it works on a throw-away database and vault"),
+    "fire writers": Surface("neutral", reason=_DRILLS),
+    "fire kills": Surface("neutral", reason=_DRILLS),
     "try-gate": Surface("neutral", reason="it reads the folders that it is given, and no store"),
     "bench": Surface("neutral", reason=_FIGURES),
     "eval": Surface("neutral", reason=_FIGURES),

@@ -3,6 +3,9 @@
 
 set local role kos_owner;
 
+-- Which records join a memory to others: asked when its row comes later than theirs.
+create index decisions_edges on kos.decisions using gin (body jsonb_path_ops) where body ? 'edges';
+
 create function kos.keep_birthdays(p_memories uuid[], p_births timestamptz[]) returns integer
 language sql set search_path = kos, public, pg_temp as $$
     with kept as (

@@ -295,3 +295,26 @@ def test_scans_beside_writers_lose_and_refuse_nothing(gate: Any) -> None:
     assert gate.rows("select state, count(*) from kos.memory_files group by 1") == [("accepted", 36)]
     assert gate.rows("select count(*) from kos.quarantine") == [(0,)]
     assert gate.rows("select action, count(*) from kos.memory_history group by 1") == [("insert", 36)]
+
+
+def test_edges_hold_in_whatever_order_the_files_come(gate: Any, postgres: Any) -> None:
+    """V6, G9: a vault whose files arrive one by one, the newest first, ends as the one that wrote them."""
+    gate.embedder.known["Rate limit"] = (1.0,)
+    one = gate.write("Rate limit", "It is 100 a second.")
+    gate.embedder.known["Rate limit"] = (0.9, (1 - 0.81) ** 0.5)
+    two = gate.write("Rate limit", "It is 250 a second.")
+    three = gate.write("Rate limit", "It is 300 a second.", memory_type="procedural")
+    query = "select src_id, kind, dst_id, detail ->> 'veto', detail ->> 'code' from kos.edges order by 1, 2, 3"
+    wanted = gate.rows(query)
+    assert len(wanted) == 3
+    items = gate.rows("select memory_id, other_id, outcome from kos.review_items order by 1, 2")
+    texts = {path: (gate.settings.vault / path).read_bytes() for path in (one.path, two.path, three.path)}
+    with postgres.database(replace(gate.settings)) as settings, Store(_writer(settings)) as store:
+        other = replace_gate(gate, settings, store)
+        for path in texts:
+            (gate.settings.vault / path).unlink()
+        for path in (three.path, two.path, one.path):
+            (gate.settings.vault / path).write_bytes(texts[path])
+            ingest(other)
+        assert other.rows(query) == wanted
+        assert other.rows("select memory_id, other_id, outcome from kos.review_items order by 1, 2") == items

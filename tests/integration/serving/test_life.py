@@ -80,6 +80,8 @@ def test_a_key_makes_a_retry_the_same_write(life: Any) -> None:
     assert again.json() == {**first.json(), "action": "retry", "reason": "this key wrote it before"}
     both = client.post("/v1/memories", json={**PORT, "key": "other"}, headers=headers)
     assert (both.status_code, both.json()["what"]) == (422, "The write has two keys.")
+    odd = client.post("/v1/memories", json=PORT, headers={"Idempotency-Key": "schlüssel".encode()})
+    assert (odd.status_code, odd.json()["what"]) == (422, "Idempotency-Key is not ASCII.")
     other = client.post("/v1/memories", json={**PORT, "content": "Else."}, headers=headers)
     assert (other.status_code, "another statement" in other.json()["what"]) == (422, True)
     assert life.sums() == (1, 1, 1)
