@@ -11,7 +11,6 @@ from kos_assets.store import rebuild
 from kos_assets.store.database import Row, Store
 
 _SAMPLE: Final = 5
-_GONE: Final = {"file_deleted", "note_deleted"}
 _LIVE: Final = (
     "namespace", "memory_type", "heading", "content", "provenance", "confidence", "supersedes", "note_path", "author",
     "event_at", "verified_at", "verified_by", "verified_how", "boost", "expires_at",
@@ -59,7 +58,7 @@ def compare_stores(live: Store, rebuilt: Store) -> Comparison:
     return Comparison(
         [
             _mappings("live memories", _live(memories), _live(others)),
-            _mappings("retired statements", _retired(memories, others), _retired(others, memories)),
+            _mappings("retired statements", _retired(memories), _retired(others)),
             _mappings("superseded by", _superseded(memories), _superseded(others)),
             _sets("edges", _edges(left["edges"], memories), _edges(right["edges"], others)),
             _sets("blocked files", _tuples(left["blocked"]), _tuples(right["blocked"])),
@@ -78,12 +77,12 @@ def _live(rows: Mapping[UUID, Row]) -> dict[str, Any]:
     }
 
 
-def _retired(rows: Mapping[UUID, Row], others: Mapping[UUID, Row]) -> dict[str, Any]:
-    """Statements that are not live and whose file stands: a rebuild has no row for one whose file is gone."""
+def _retired(rows: Mapping[UUID, Row]) -> dict[str, Any]:
+    """Statements that are not live although their file stands as the gate wrote it: else a rebuild has no row."""
     return {
         str(memory_id): row["retired"]
         for memory_id, row in rows.items()
-        if row["is_statement"] and row["retired"] is not None and (memory_id in others or row["retired"] not in _GONE)
+        if row["is_statement"] and row["stands"] and row["retired"] is not None
     }
 
 
@@ -91,7 +90,7 @@ def _superseded(rows: Mapping[UUID, Row]) -> dict[str, Any]:
     return {
         str(memory_id): row["supersedes"]
         for memory_id, row in rows.items()
-        if row["supersedes"] is not None and row["retired"] not in _GONE
+        if row["supersedes"] is not None and row["stands"]
     }
 
 

@@ -5,7 +5,10 @@
 select
     m.memory_id, m.namespace, m.memory_type, m.heading, md5(m.content) as content, m.provenance,
     round(m.confidence::numeric, 4) as confidence, m.supersedes, m.note_path, m.author, m.event_at, m.verified_at,
-    m.verified_by, m.verified_how, round(m.boost::numeric, 4) as boost, m.expires_at, m.retired, m.note_id is null as is_statement
+    m.verified_by, m.verified_how, round(m.boost::numeric, 4) as boost, m.expires_at, m.retired, m.note_id is null as is_statement,
+    m.note_id is not null or exists (
+        select 1 from kos.memory_files as f where f.memory_id = m.memory_id and f.state = 'accepted'
+    ) as stands
 from kos.audited_memories as m;
 
 -- name: edges
