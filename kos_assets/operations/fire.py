@@ -165,5 +165,5 @@ class Told:
 
 
 def torn_temporaries(vault: Path) -> int:
-    """Files that a killed writer left before their rename; no scan reads them, and a later write of one replaces it."""
+    """Files that a killed writer left before their rename: no scan reads them."""
     return sum(name.endswith(".tmp") for _, _, names in os.walk(vault) for name in names)
