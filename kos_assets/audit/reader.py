@@ -53,11 +53,7 @@ class Audit:
         with self._store.transaction(namespaces=self._scope(principal)) as session:
             versions = audit.chain(session, memory_id)
             if not versions:
-                raise NotFoundError(
-                    "No memory whose history you may read has that id.",
-                    why="It never existed, was erased, or lies in a namespace that is not yours.",
-                    fix="An agent reads the history of its own namespace; the owner reads all.",
-                )
+                raise _not_found(audit.pending_path(session, memory_id))
             events = audit.events(session, [row["memory_id"] for row in versions], most=MOST_EVENTS)
         return History(memory_id, versions, events)
 
@@ -82,3 +78,18 @@ class Audit:
             with self._store.transaction() as session:
                 used = audit.used_namespaces(session)
         return auditable_namespaces(principal, used)
+
+
+def _not_found(pending: str | None) -> NotFoundError:
+    """Unknown, foreign and erased look the same; what its own author waits for does not."""
+    if pending is not None:
+        return NotFoundError(
+            "That memory has no history yet.",
+            why=f"It waits for the embedder as {pending}.",
+            fix="`kos ingest` lets it pass the gate once the embedder answers.",
+        )
+    return NotFoundError(
+        "No memory whose history you may read has that id.",
+        why="It never existed, was erased, or lies in a namespace that is not yours.",
+        fix="An agent reads the history of its own namespace; the owner reads all.",
+    )

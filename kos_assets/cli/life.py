@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kos_assets.cli.context import embedder_of, installation, settings_of, store
-from kos_assets.cli.output import print_json, print_line, table
+from kos_assets.cli.output import err, print_json, print_line, table
 from kos_assets.cli.recall import memory_id_of
-from kos_assets.errors import InputError
+from kos_assets.domain.index_line import clean_inline
+from kos_assets.domain.principals import Principal
+from kos_assets.errors import AuthorityError, InputError
 from kos_assets.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,11 +38,15 @@ def register(app: typer.Typer) -> None:
 
 
 @contextmanager
-def open_gate_of(context: typer.Context, *, with_embedder: bool = False) -> Iterator[tuple[Settings, Gate]]:
-    """The installation's gate, as the principal of the settings."""
+def open_gate_of(
+    context: typer.Context, *, with_embedder: bool = False, agent: str | None = None
+) -> Iterator[tuple[Settings, Gate]]:
+    """The installation's gate, as the principal of the settings, or as an agent for whom the owner writes."""
     from kos_assets.gate.context import open_gate
 
     settings = settings_of(context)
+    if agent is not None:
+        settings = _as_agent(settings, context, agent)
     settings.require_vault()
     with installation(settings) as found, store(found, "writer") as writer:
         yield found, open_gate(writer, found, embedder_of(found) if with_embedder else None)
@@ -71,20 +77,25 @@ def write(
     expires_at: Annotated[str | None, typer.Option(help="When it stops being true or useful.")] = None,
     supersedes: Annotated[str | None, typer.Option(help="The id of the memory that this corrects.")] = None,
     key: Annotated[str | None, typer.Option(help="A name of this write, so that repeating it writes once.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--as", help="Write as this agent: its namespace, its authority. For the owner.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Remember a statement: through the gate, as a Markdown file and a row. Prints what the gate decided.
 
     A near-identical statement is replaced (its text stays in history); a look-alike that says something else stays.
 
-    Example: kos write "Port of the gateway" "It listens on 8443." --namespace global
+    Examples: kos write "Port of the gateway" "It listens on 8443." --namespace global
+
+    git log -5 --oneline | kos write "What changed this week" --type episodic --event-at 2026-03-04T14:30+01:00
     """
     from kos_assets.gate.payload import result_payload
     from kos_assets.gate.write import write_memory
 
     given = {
         "heading": heading,
-        "content": sys.stdin.read() if content == "-" else content,
+        "content": _from_stdin() if content == "-" else content,
         "namespace": namespace,
         "key": key,
         "memory_type": memory_type,
@@ -94,13 +105,42 @@ def write(
         "expires_at": _instant("--expires-at", expires_at),
         "supersedes": None if supersedes is None else memory_id_of(supersedes),
     }
-    with open_gate_of(context, with_embedder=True) as (settings, gate):
+    with open_gate_of(context, with_embedder=True, agent=agent) as (settings, gate):
         statement = _statement(settings, given)
         result = write_memory(gate, statement, principal=settings.who, at=datetime.now(UTC))
-    if as_json:
-        print_json(result_payload(result))
-    else:
-        _print_result(result_payload(result))
+    (print_json if as_json else _print_result)(result_payload(result))
+
+
+def _as_agent(settings: Settings, context: typer.Context, agent: str) -> Settings:
+    """Settings of an agent without groups. Raises AuthorityError for all but the owner, InputError for no name."""
+    if settings.who.role != "owner":
+        raise AuthorityError(
+            f"{settings.who.name} may not write as {agent[:70]!r}.",
+            why="Only the owner lends the name of another principal.",
+            fix="Leave --as out, or run it with KOS_ROLE=owner.",
+        )
+    Principal(agent, "agent")
+    return settings_of(context, principal=agent, principal_role="agent", principal_groups=())
+
+
+def _from_stdin() -> str:
+    """What is piped in. Raises InputError for what is no UTF-8, and for more than any statement may hold."""
+    from kos_assets.gate.statement import MAX_CONTENT
+
+    if sys.stdin.isatty():
+        err.print("Type what is to be remembered; end it with Ctrl-D.")
+    data = sys.stdin.buffer.read(4 * MAX_CONTENT + 1)
+    if len(data) > 4 * MAX_CONTENT:
+        raise InputError(
+            f"stdin gives more than {MAX_CONTENT:,} characters.",
+            fix="Write the document into the vault as a note, and remember what matters of it.",
+        )
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "stdin gives no valid UTF-8.", why=str(error), fix="Convert it, such as with iconv."
+        ) from error
 
 
 def _statement(settings: Settings, given: dict[str, Any]) -> Statement:
@@ -140,10 +180,10 @@ def history(context: typer.Context, memory_id: MemoryId, as_json: Json = False) 
         return
     for version in payload["versions"]:
         mark = "live" if version["status"] == "live" else f"retired: {version['retired_reason']}"
-        print_line(f"[{version['memory_id']}] {version['heading']} ({mark})")
-        print_line(f"  {' '.join(version['content'].split())[:_SHOWN]}")
+        print_line(f"[{version['memory_id']}] {shown(version['heading'])} ({mark})")
+        print_line(f"  {shown(version['content'])}")
     rows = [
-        (event["at"][:19], event["memory_id"][:8], event["by"], event["action"], event["reason"])
+        (event["at"][:19], event["memory_id"][:8], event["by"], event["action"], clean_inline(event["reason"]))
         for event in payload["events"]
     ]
     table("What happened, newest first (UTC)", ("at", "memory", "by", "what", "why"), rows)
@@ -205,6 +245,11 @@ def boost(
     print_change(change, as_json=as_json)
 
 
+def shown(text: str, most: int = _SHOWN) -> str:
+    """The beginning of stored text on one line; nothing in it can steer a terminal."""
+    return clean_inline(text[: 8 * most])[:most]
+
+
 def print_change(change: Any, *, as_json: bool) -> None:
     """What a decision did."""
     from kos_assets.gate.payload import change_payload
@@ -237,4 +282,8 @@ def _instant(option: str, text: str | None) -> datetime | None:
         raise InputError(
             f"{option} has no zone, so it names no instant (S10).", fix=f"Write it like {found:%Y-%m-%dT%H:%M}+01:00."
         )
+    try:
+        found.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{option} lies outside the years 1 to 9999.", fix="Check the date.") from error
     return found

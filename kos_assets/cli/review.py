@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from kos_assets.cli.life import Json, open_audit, open_gate_of, print_change
+from kos_assets.cli.life import Json, open_audit, open_gate_of, print_change, shown
 from kos_assets.cli.output import out, print_json, print_line
 from kos_assets.cli.recall import memory_id_of
+from kos_assets.domain.index_line import clean_inline
 from kos_assets.errors import InputError
 
 _SHOWN = 120
@@ -50,7 +51,7 @@ def _listed(
                 _print_side(side)
     for file in payload["files"]:
         out.print(f"[bold]{file['state']}[/] · {file['namespace']} · {file['code'] or 'waits for the embedder'}")
-        print_line(f"  {file['path']}")
+        print_line(f"  {clean_inline(file['path'])}")
     if not payload["items"] and not payload["files"]:
         print_line("Nothing waits for you.")
 
@@ -59,8 +60,8 @@ def _print_side(side: dict[str, Any]) -> None:
     when = side["event_at"] or side["created_at"]
     checked = f"verified {side['verified_at'][:10]}" if side["verified_at"] else "never verified"
     mark = ", retired" if side["status"] == "retired" else ""
-    print_line(f"  [{side['memory_id']}] {side['heading']} ({when[:10]}, {checked}{mark})")
-    print_line(f"    {' '.join(side['content'].split())[:_SHOWN]}")
+    print_line(f"  [{side['memory_id']}] {shown(side['heading'])} ({when[:10]}, {checked}{mark})")
+    print_line(f"    {shown(side['content'], _SHOWN)}")
 
 
 @review.command("resolve")

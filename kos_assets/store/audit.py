@@ -13,13 +13,8 @@ MOST_VERSIONS = 500
 
 
 def used_namespaces(session: Session) -> list[str]:
-    """Every namespace with a live memory."""
+    """Every namespace that holds a memory, live or retired, or a file that is not accepted."""
     return list(session.value(_SQL["used_namespaces"]) or [])
-
-
-def place(session: Session, memory_id: UUID) -> Row | None:
-    """memory_id, namespace, author, note_id of a memory in an allowed namespace."""
-    return session.one(_SQL["place"], memory_id=memory_id)
 
 
 def chain(session: Session, memory_id: UUID) -> list[Row]:
@@ -35,6 +30,12 @@ def events(session: Session, memory_ids: Sequence[UUID], *, most: int) -> list[R
 def open_items(session: Session, kinds: Sequence[str] | None, *, most: int) -> list[Row]:
     """Open review items with their memories, newest first."""
     return session.rows(_SQL["open_items"], kinds=None if kinds is None else list(kinds), most=most)
+
+
+def pending_path(session: Session, memory_id: UUID) -> str | None:
+    """The file of a statement that waits for the embedder and so has no row yet."""
+    found: str | None = session.value(_SQL["pending_path"], memory_id=memory_id)
+    return found
 
 
 def held_files(session: Session, states: Sequence[str] | None, *, most: int) -> list[Row]:

@@ -3,9 +3,6 @@
 -- name: used_namespaces
 select kos.used_namespaces() as names;
 
--- name: place
-select memory_id, namespace, author, note_id from kos.audited_memories where memory_id = %(memory_id)s;
-
 -- name: chain
 with recursive up as (
     select m.memory_id, m.supersedes, 0 as hop from kos.audited_memories as m where m.memory_id = %(memory_id)s
@@ -49,6 +46,9 @@ inner join kos.audited_memories as m on i.memory_id = m.memory_id
 left join kos.audited_memories as o on i.other_id = o.memory_id
 where i.closed_at is null and (%(kinds)s::text[] is null or i.kind = any(%(kinds)s::text[]))
 order by i.opened_at desc, i.item_id desc limit %(most)s;
+
+-- name: pending_path
+select f.path from kos.memory_files as f where f.memory_id = %(memory_id)s and f.state = 'pending' order by f.path limit 1;
 
 -- name: held_files
 select f.path, f.namespace, f.state, f.code, f.memory_id, f.first_seen_at
