@@ -109,7 +109,7 @@ def try_gate(
         if revisions is not None:
             trials.append(try_revisions(revisions, known, distance, progress=tell))
     if as_json:
-        print_json([asdict(trial) for trial in trials])
+        print_json([{**vars(trial), "supersedes": [asdict(item) for item in trial.supersedes]} for trial in trials])
         return
     for trial in trials:
         _print_trial(trial)

@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from kos_assets.domain.wording import Word, is_content, kind_of, words_of
+from kos_assets.domain.wording_lists import NEGATIONS, OPPOSITES, PRONOUNS
 
 LONG: Final = 150
 """Words beyond which a text may reach out of a small model's window: its shingles are compared as well."""
@@ -31,6 +32,8 @@ _LOST: Final = 0.3
 _FRAME: Final = 0.34
 _RELATED: Final = 0.25
 _WORDS_A_SLOT: Final = 200
+_ROOT: Final = 5
+_SHORTEST_FORM: Final = 3
 
 
 Swap = tuple[Sequence[Word], Sequence[Word]]
@@ -65,8 +68,12 @@ def difference(new: Wording, old: Wording) -> str | None:
     if code := _loss(text, before):
         return code
     swaps = exchanged(before, text)
+    if not same_heading and (code := _first_value(swaps)):
+        return code
+    if max(len(text), len(before)) <= LONG and _other_subject(title, former, text, before, swaps):
+        return "other_content"
     if not same_heading:
-        return _first_value(swaps)
+        return None
     if not names_a_subject(title) and any(_says(gone) for gone, _ in swaps):
         return "other_content"  # it may only say more
     return _too_much(swaps, text, before)
@@ -91,14 +98,70 @@ def _heading_difference(
     return None if overlap(text, before) >= _RETITLED else "heading"
 
 
+def _other_subject(
+    title: Sequence[Word], former: Sequence[Word], text: Sequence[Word], before: Sequence[Word], swaps: Sequence[Swap]
+) -> bool:
+    """Whether the two may be two entries under one title ("Known issues", "Allergies of the children").
+
+    A correction still speaks of what its heading names. Where no word of the headings is left in what both texts share,
+    an exchange may be of the very thing that is spoken of; where only some are, one of the first thing said may be.
+    """
+    exchanges = [
+        swap for swap in swaps if _says(swap[0]) and _says(swap[1]) and not _inflected(swap) and not _measures(swap)
+    ]
+    named = {word.stem for word in (*title, *former) if is_content(word) and word.folded not in NEGATIONS}
+    if not exchanges or not named or _speaks_of_its_heading(text, before):
+        return False
+    kept = sum(_has(text, stem) and _has(before, stem) for stem in named)
+    if kept in (0, len(named)):
+        return kept == 0
+    return all(_opens(words, exchanges, side, named) for side, words in enumerate((before, text)))
+
+
+def _speaks_of_its_heading(text: Sequence[Word], before: Sequence[Word]) -> bool:
+    """Whether both begin with the same pronoun: "It listens on 8443"."""
+    return bool(text and before) and text[0].folded in PRONOUNS and text[0].folded == before[0].folded
+
+
+def _has(words: Sequence[Word], stem: str) -> bool:
+    """Whether a word of the same root stands there: "maintainer" and "maintains", "roof" and "roofer"."""
+    for word in words:
+        short = min(len(word.stem), len(stem), _ROOT)
+        if word.stem == stem or (short >= _ROOT - 1 and word.stem[:short] == stem[:short]):
+            return True
+    return False
+
+
+def _inflected(swap: Swap) -> bool:
+    """Whether one lower-case word only gave way to a longer or shorter form of itself: "min" and "minutes"."""
+    if len(swap[0]) != 1 or len(swap[1]) != 1:
+        return False
+    short, long = sorted((swap[0][0].text, swap[1][0].text), key=len)
+    return len(short) >= _SHORTEST_FORM and short.isalpha() and short.islower() and long.startswith(short)
+
+
+def _measures(swap: Swap) -> bool:
+    """Whether only numbers, versions and dates gave way to such: a value, and never the thing that is spoken of."""
+    return all(kind_of(word) in ("number", "version", "date") for side in swap for word in side if is_content(word))
+
+
+def _opens(words: Sequence[Word], exchanges: Sequence[Swap], side: int, named: set[str]) -> bool:
+    """Whether what was exchanged is the first that a text says, and not just what the heading names."""
+    first = next((word for word in words if is_content(word)), None)
+    if first is None or any(_has([first], stem) for stem in named):
+        return False
+    return any(word is first for swap in exchanges for word in swap[side])
+
+
 def _too_much(swaps: Sequence[Swap], text: Sequence[Word], before: Sequence[Word]) -> str | None:
     """Under one heading one value may be corrected; several exchanged at once are another thing in the same frame, and
     so is one word that gives way to another wherever it stands."""
-    ordinary = [swap for swap in swaps if _says(swap[0]) and _says(swap[1]) and not _first_value([swap])]
+    valued = [swap for swap in swaps if _states(*swap)]
+    ordinary = [swap for swap in swaps if _says(swap[0]) and _says(swap[1]) and not _states(*swap)]
     if any(count > 1 for count in Counter(_pair(swap) for swap in ordinary).values()):
         return "other_content"
-    gone = {_pair(swap)[0] for swap in swaps if _first_value([(swap[0], ())])}
-    come = {_pair(swap)[1] for swap in swaps if _first_value([((), swap[1])])}
+    gone = {_pair(swap)[0] for swap in valued if _first_value([(swap[0], ())])}
+    come = {_pair(swap)[1] for swap in valued if _first_value([((), swap[1])])}
     values = max(len(gone), len(come))
     if values and values + len(ordinary) > 1 + max(len(text), len(before)) // _WORDS_A_SLOT:
         return "other_content"
@@ -107,6 +170,12 @@ def _too_much(swaps: Sequence[Swap], text: Sequence[Word], before: Sequence[Word
     if len(ordinary) > 1 and overlap(text, before) < _RELATED:
         return "other_content"
     return None
+
+
+def _states(gone: Sequence[Word], come: Sequence[Word]) -> bool:
+    """Whether an exchange is of values. "After" is one where "before" comes for it, not where it is only added."""
+    turned = all(any(word.folded in OPPOSITES for word in side) for side in (gone, come))
+    return any(kind_of(word) is not None and (turned or word.folded not in OPPOSITES) for word in (*gone, *come))
 
 
 def frame(text: Sequence[Word], before: Sequence[Word]) -> float:

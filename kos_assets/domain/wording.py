@@ -13,15 +13,19 @@ from typing import Final, Literal
 
 import regex  # type: ignore[import-untyped]
 
-from kos_assets.domain.wording_lists import FUNCTION, MONTHS, NEGATIONS, NUMERALS, OPPOSITES
+from kos_assets.domain.wording_lists import FUNCTION, MONTHS, NEGATIONS, NEGATORS, NUMERALS, OPPOSITES
 
 Kind = Literal["number", "version", "date", "identifier", "name", "negation"]
 
+_SPACELESS: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_IN_WORD: Final = rf"[\p{{L}}\p{{N}}\p{{M}}--[{_SPACELESS}]]"
 _WORD = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-    r"|[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}'’_]|[-.:/@#](?=[\p{L}\p{N}])){0,80}+"
+    rf"(?V1)[{_SPACELESS}]"
+    rf"|{_IN_WORD}(?:{_IN_WORD}|['’_]|[-.:/@#](?={_IN_WORD})){{0,80}}+"
     r"|[%°€$£¥+≠=<>≥≤]|\p{Extended_Pictographic}"
 )
+_CONTRACTED = regex.compile(r"\b(?P<verb>ca|wo|sha|\p{L}{2,8}?)n(?:['’]t|ot(?<=\bcannot))\b", regex.IGNORECASE)
+_WHOLE_VERB: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 _SENTENCE_END = regex.compile(r"(?:^|[.!?。！？]|\n)[\s\"'“”‘’(*_]*\Z")
 _DATE = regex.compile(r"\d{4}-\d{1,2}(?:-\d{1,2})?\Z|\d{1,2}[./]\d{1,2}[./]\d{2,4}\Z")
 _VERSION = regex.compile(r"v?\d+(?:\.\d+)+[a-z0-9.-]*\Z|v\d+\Z", regex.IGNORECASE)
@@ -46,7 +50,8 @@ class Word:
 def words_of(text: str, most: int) -> list[Word]:
     """The words of a text in order, at most `most`; a script without spaces gives one word a character."""
     found = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
+    plain = _CONTRACTED.sub(_uncontracted, unicodedata.normalize("NFKC", text))
+    for match in _WORD.finditer(plain):
         word = match.group()
         begins = _SENTENCE_END.search(match.string[max(0, match.start() - _LOOK_BACK) : match.start()]) is not None
         folded = _folded(word)
@@ -56,6 +61,12 @@ def words_of(text: str, most: int) -> list[Word]:
     return found
 
 
+def _uncontracted(match: regex.Match[str]) -> str:
+    """ "don't" and "cannot" in two words, as they are written elsewhere."""
+    verb = match["verb"]
+    return f"{_WHOLE_VERB.get(verb.casefold(), verb)} not"
+
+
 @lru_cache(maxsize=65_536)
 def _folded(word: str) -> str:
     return word.casefold().replace("’", "'").strip("'_")
@@ -63,6 +74,8 @@ def _folded(word: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem(folded: str) -> str:
+    if folded in NEGATORS:
+        return "not"
     if any(char.isdigit() for char in folded):
         return folded
     cut = _SUFFIX.sub("", folded)

@@ -36,6 +36,15 @@ NEGATIONS: Final = frozenset(
     不 没 沒 無 无 非 未 否 ไ
     """.split()
 )
+NEGATORS: Final = frozenset(
+    """
+    not no never none neither nor without nicht kein keine keinen keinem keiner nie niemals ohne pas jamais sans aucun
+    aucune ne nunca sin ningún ninguna não nem sem non senza niet geen nooit zonder inte aldrig utan не нет никогда без
+    ни لا ليس لم لن بدون 不 没 沒 無 无 未
+    """.split()
+)
+"""Those of them that only deny, so that one may stand for another."""
+
 OPPOSITES: Final = frozenset(
     """
     always on true enabled enable allowed allow accept accepted required mandatory safe supported before after above
@@ -47,6 +56,9 @@ OPPOSITES: Final = frozenset(
     east west summer winter morning evening immer an ein vor nach über unter
     """.split()
 )
+PRONOUNS: Final = frozenset("it they he she this these es er sie il elle ils elles он она оно они 它 他 她".split())
+"""Words by which a text begins to speak of what its heading names."""
+
 FUNCTION: Final = frozenset(
     """
     a an the of for to in on at by with from and or as is are was were be been being it its this that these those
@@ -54,6 +66,8 @@ FUNCTION: Final = frozenset(
     may might than then so if when while which who what how why where also just very into about over under per via
     der die das den dem des ein eine einen einem einer und oder ist sind war waren im in am an auf für von zu mit
     bei aus als wie es wir sie ich le la les un une des de du et ou est sont dans pour par sur avec el los las una y
-    o es son en por para con del al il lo gli di e da note notes lesson learned
+    o es en por para con del al il lo gli di e da note notes lesson learned
+    и в во на у с со по для от к о об из за а но или что как это его её их мы вы они он она
+    的 了 在 是 和 与 上 于 把 会 の は が を に で と
     """.split()
 )

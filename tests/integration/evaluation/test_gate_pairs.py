@@ -20,10 +20,10 @@ _NEW = "# Oven heat\n\nThe oven of the bakery heats to 220.\n"
 def test_no_look_alike_is_superseded_and_nine_restatements_of_ten_are(embedder: Embedder) -> None:
     """G3, G4: the bars at 0.08 over the committed pairs; without the guard the distance alone would be wrong often."""
     pairs = measured(read_pairs(None), embedder)
-    assert len(pairs) >= 400
+    assert len(pairs) >= 650
     near = [item for item in pairs if item.distance < 0.08]
     look_alikes = [item for item in near if not item.pair.same]
-    assert len(look_alikes) > 50
+    assert len(look_alikes) >= 100
     assert [item.pair.id for item in look_alikes if not item.codes] == [], "each veto has its reason"
     true = [item for item in near if item.pair.same]
     assert sum(not item.codes for item in true) >= 0.9 * len(true)
@@ -67,6 +67,16 @@ def test_a_vault_is_tried_without_being_touched(embedder: Embedder, tmp_path: Pa
         json.dumps([{"file": "a.md", "old": "# Oven heat\n\nThe oven of the bakery heats to 240.\n", "new": _NEW}])
     )
     assert len(try_revisions(revisions, VectorFile(None, embedder), 0.08).supersedes) == 1
+
+
+def test_a_trial_is_printed_as_json(tmp_path: Path) -> None:
+    """House rule 8: what a script reads is one JSON document, vetoes by code."""
+    for name, text in (("a", "Host db-01 runs at night."), ("b", "Host db-02 runs at night.")):
+        (tmp_path / f"{name}.md").write_text(f"# {text[:10]}\n\n{text}\n")
+    result = CliRunner().invoke(app, ["try-gate", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
+    (told,) = json.loads(result.stdout)
+    assert (told["notes"], told["within"], told["vetoes"], told["supersedes"]) == (2, 1, {"identifier": 1}, [])
 
 
 def test_the_command_prints_the_bars() -> None:
