@@ -55,7 +55,11 @@ def rebuild(
         columns = ("what", "live store", "rebuilt", "differing", "sample")
         table("Live and rebuilt", columns, result.comparison.rows(), right=(1, 2, 3))
         out.print(f"{result.reused} vectors taken over, {result.embedded} made.")
-        kept = f" The old store is kept as database {result.before}." if result.before else ""
+        kept = (
+            f" The old store is kept as database {result.before}; an erasure does not reach it."
+            if result.before
+            else ""
+        )
         out.print(f"Switched.{kept}" if result.switched else "Not switched; the live store is as it was.")
     if not result.comparison.equal and not result.switched:
         raise StoreError(

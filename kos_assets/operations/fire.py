@@ -97,11 +97,11 @@ class Ground:
     def compare(self) -> Comparison:
         """The store against a second one that is built from the vault's files alone (V6)."""
         with (
-            second_store(self.settings) as found,
-            Store(role_dsn(found, "writer")) as new,
+            second_store(self.settings) as second,
+            Store(role_dsn(second.settings, "writer")) as new,
             Store(role_dsn(self.settings, "writer")) as live,
         ):
-            ingest_vault(new, self.embedder, found)
+            ingest_vault(new, self.embedder, second.settings)
             return compare_stores(live, new)
 
     def records(self) -> tuple[list[Decision], int]:

@@ -11,6 +11,7 @@ from kos_assets.store import rebuild
 from kos_assets.store.database import Row, Store
 
 _SAMPLE: Final = 5
+Facts = Mapping[str, Sequence[Row]]
 _LIVE: Final = (
     "namespace", "memory_type", "heading", "content", "provenance", "confidence", "supersedes", "note_path", "author",
     "event_at", "verified_at", "verified_by", "verified_how", "boost", "expires_at",
@@ -52,14 +53,25 @@ class Comparison:
 
 
 def compare_stores(live: Store, rebuilt: Store) -> Comparison:
-    """Live memories, what was superseded by what, ends, blocks, edges and contradictions of two stores (kos_writer)."""
-    left, right = rebuild.facts(live), rebuild.facts(rebuilt)
+    """Two stores, read as kos_writer, by what they say; see `compare_facts`."""
+    return compare_facts(rebuild.facts(live), rebuild.facts(rebuilt))
+
+
+def compare_facts(left: Facts, right: Facts) -> Comparison:
+    """Live memories, their passages and vectors, what was superseded by what, ends, blocks, edges and contradictions,
+    each by name as `store.rebuild.facts` gives them: the live store's, then the rebuilt one's.
+
+    Of vectors only those count that the rebuilt store lacks. When a row was touched is not compared: it is in no file.
+    """
     memories, others = _by_id(left["memories"]), _by_id(right["memories"])
     return Comparison(
         [
-            _mappings("live memories", _live(memories), _live(others)),
+            _mappings("live memories", _live(memories, left["indexed"]), _live(others, right["indexed"])),
             _mappings("retired statements", _retired(memories), _retired(others)),
             _mappings("superseded by", _superseded(memories), _superseded(others)),
+            _mappings("forgotten notes", _forgotten(memories), _forgotten(others)),
+            _mappings("passages", _counts(left["indexed"], "passages"), _counts(right["indexed"], "passages")),
+            _missing("vectors", _counts(left["indexed"], "vectors"), _counts(right["indexed"], "vectors")),
             _sets("edges", _edges(left["edges"], memories), _edges(right["edges"], others)),
             _sets("blocked files", _tuples(left["blocked"]), _tuples(right["blocked"])),
             _sets("open contradictions", _tuples(left["reviews"]), _tuples(right["reviews"])),
@@ -71,10 +83,26 @@ def _by_id(rows: Iterable[Row]) -> dict[UUID, Row]:
     return {row["memory_id"]: row for row in rows}
 
 
-def _live(rows: Mapping[UUID, Row]) -> dict[str, Any]:
+def _live(rows: Mapping[UUID, Row], indexed: Iterable[Row]) -> dict[str, Any]:
+    places = {row["memory_id"]: (row["home_path"], row["event_zone"]) for row in indexed}
     return {
-        str(memory_id): tuple(row[name] for name in _LIVE) for memory_id, row in rows.items() if row["retired"] is None
+        str(memory_id): (*(row[name] for name in _LIVE), places.get(memory_id))
+        for memory_id, row in rows.items()
+        if row["retired"] is None
     }
+
+
+def _forgotten(rows: Mapping[UUID, Row]) -> dict[str, Any]:
+    """Notes that stand and were forgotten."""
+    return {
+        str(memory_id): row["retired"]
+        for memory_id, row in rows.items()
+        if not row["is_statement"] and row["retired"] == "forgotten"
+    }
+
+
+def _counts(rows: Iterable[Row], name: str) -> dict[str, int]:
+    return {str(row["memory_id"]): row[name] for row in rows}
 
 
 def _retired(rows: Mapping[UUID, Row]) -> dict[str, Any]:
@@ -115,6 +143,12 @@ def _mappings(what: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> F
         key for key in sorted({*left, *right}) if left.get(key) != right.get(key) or (key in left) != (key in right)
     ]
     return Finding(what, len(left), len(right), differing)
+
+
+def _missing(what: str, left: Mapping[str, int], right: Mapping[str, int]) -> Finding:
+    """What the rebuilt store has less of; more of it is no loss (the live store's provider was away, say)."""
+    lacking = [key for key in sorted(left) if right.get(key, 0) < left[key]]
+    return Finding(what, sum(left.values()), sum(right.values()), lacking)
 
 
 def _sets(what: str, left: set[str], right: set[str]) -> Finding:
