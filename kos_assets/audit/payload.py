@@ -17,17 +17,20 @@ _VERSION: Final = (
 
 
 def history_payload(history: History) -> dict[str, Any]:
-    """`versions` oldest first with `status` live or retired, `events` newest first."""
+    """`versions` oldest first with `status` live or retired, `events` newest first; `more` when older
+    changes are there than are told."""
     return {
         "memory_id": str(history.memory_id),
         "versions": [_version(row) for row in history.versions],
         "events": [_event(row) for row in history.events],
+        "more": history.more,
     }
 
 
 def review_payload(review: ReviewList) -> dict[str, Any]:
-    """`items` are contradictions and stale memories, `files` what below memories/ is not accepted."""
-    return {"items": [_item(row) for row in review.items], "files": [_file(row) for row in review.files]}
+    """`items` are contradictions and stale memories, `files` what below memories/ is not accepted; `more` when others wait."""
+    items, files = [_item(row) for row in review.items], [_file(row) for row in review.files]
+    return {"items": items, "files": files, "more": review.more}
 
 
 def _version(row: Row) -> dict[str, Any]:

@@ -24,19 +24,22 @@ _ITEMS: Final = {"contradiction", "stale"}
 
 @dataclass(frozen=True)
 class History:
-    """One memory's versions, oldest first, and what happened to them, newest first."""
+    """One memory's versions, oldest first, and what happened to them, newest first. `more`: older changes are there."""
 
     memory_id: UUID
     versions: Sequence[Row]
     events: Sequence[Row]
+    more: bool = False
 
 
 @dataclass(frozen=True)
 class ReviewList:
-    """Contradictions and stale rows, and files of statements that are not accepted; newest first."""
+    """Contradictions and stale rows, and files of statements that are not accepted; newest first.
+    `more`: older ones wait as well."""
 
     items: Sequence[Row]
     files: Sequence[Row]
+    more: bool = False
 
 
 class Audit:
@@ -54,8 +57,8 @@ class Audit:
             versions = audit.chain(session, memory_id)
             if not versions:
                 raise _not_found(audit.pending_path(session, memory_id))
-            events = audit.events(session, [row["memory_id"] for row in versions], most=MOST_EVENTS)
-        return History(memory_id, versions, events)
+            events = audit.events(session, [row["memory_id"] for row in versions], most=MOST_EVENTS + 1)
+        return History(memory_id, versions, events[:MOST_EVENTS], len(events) > MOST_EVENTS)
 
     def review(self, *, principal: Principal, kinds: Sequence[str] | None = None, limit: int = 50) -> ReviewList:
         """G9, H3, V9: what waits for a person, at most `limit` (1 to 200) of items and of files. Raises InputError."""
@@ -67,10 +70,9 @@ class Audit:
         wanted = set(kinds or KINDS)
         items, states = sorted(wanted & _ITEMS), sorted(wanted - _ITEMS)
         with self._store.transaction(namespaces=self._scope(principal)) as session:
-            return ReviewList(
-                audit.open_items(session, items, most=limit) if items else [],
-                audit.held_files(session, states, most=limit) if states else [],
-            )
+            found = audit.open_items(session, items, most=limit + 1) if items else []
+            held = audit.held_files(session, states, most=limit + 1) if states else []
+        return ReviewList(found[:limit], held[:limit], max(len(found), len(held)) > limit)
 
     def _scope(self, principal: Principal) -> tuple[str, ...]:
         used: Sequence[str] = ()

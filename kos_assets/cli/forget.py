@@ -48,21 +48,12 @@ def forget(
 
 def _forget(gate: Gate, settings: Settings, memory_ids: list[UUID], *, as_json: bool) -> None:
     from kos_assets.gate.life import forget as forget_memory
+    from kos_assets.gate.payload import change_payload
 
     at = datetime.now(UTC)
     changes = [forget_memory(gate, memory_id, principal=settings.who, at=at) for memory_id in memory_ids]
     if as_json:
-        print_json(
-            [
-                {
-                    "memory_id": str(change.memory_id),
-                    "action": change.action,
-                    "reason": change.reason,
-                    "also": [str(memory_id) for memory_id in change.also],
-                }
-                for change in changes
-            ]
-        )
+        print_json([change_payload(change) for change in changes])
         return
     for change in changes:
         with_it = f", and with it {len(change.also)} equal copies" if change.also else ""

@@ -187,6 +187,8 @@ def history(context: typer.Context, memory_id: MemoryId, as_json: Json = False) 
         for event in payload["events"]
     ]
     table("What happened, newest first (UTC)", ("at", "memory", "by", "what", "why"), rows)
+    if payload["more"]:
+        print_line("Older changes are not shown.")
 
 
 def restore(

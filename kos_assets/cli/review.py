@@ -54,6 +54,8 @@ def _listed(
         print_line(f"  {clean_inline(file['path'])}")
     if not payload["items"] and not payload["files"]:
         print_line("Nothing waits for you.")
+    if payload["more"]:
+        print_line("Others wait as well: kos review --limit 200, or --kind.")
 
 
 def _print_side(side: dict[str, Any]) -> None:

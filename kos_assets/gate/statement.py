@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -26,6 +26,8 @@ MAX_HEADING: Final = 300
 MAX_CONTENT: Final = 200_000
 MAX_KEY: Final = 200
 _AHEAD: Final = timedelta(days=1)
+_FIRST: Final = datetime(1, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(2199, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 _DEFAULT_CONFIDENCE: Final = {"raw": 0.95, "derived": 0.7, "output": 0.7}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -106,7 +108,7 @@ def _check_times(statement: Statement, at: datetime) -> None:
             raise InputError(
                 f"{name} has no zone, so it names no instant (S10).", fix="Write it like 2026-03-04T14:30:00+01:00."
             )
-        if moment is not None and not 1 <= moment.year <= 2199:
+        if moment is not None and not _FIRST <= moment <= _LAST:
             raise InputError(f"{name} lies outside the years 1 to 2199.", fix="Check the date.")
     if statement.event_at is not None and statement.event_at > at + _AHEAD:
         raise InputError(

@@ -204,6 +204,7 @@ class HistoryAnswer(BaseModel):
     memory_id: UUID
     versions: list[Version]
     events: list[Event]
+    more: bool = Field(description="Older changes are there than are told.")
 
 
 class Side(BaseModel):
@@ -254,3 +255,4 @@ class ReviewAnswer(BaseModel):
 
     items: list[Item]
     files: list[HeldFile]
+    more: bool = Field(description="Others wait as well: ask for more with limit.")

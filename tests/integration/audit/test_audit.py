@@ -207,3 +207,22 @@ def test_files_that_the_gate_did_not_write_wait_for_the_owner(place: Place, embe
     }
     assert place.audit.review(principal=OWNER, kinds=["pending", "stale"]).files == []
     assert place.audit.review(principal=ROBO).files == []
+
+
+def test_what_is_left_out_of_a_long_list_is_said(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S7, H3: a history or a list that is cut says so; a whole one does not."""
+    memory_id = place.write("Oven", "It heats to 240.")
+    for how in ("test", "person", "source"):
+        verify(place.gate, memory_id, how=how, principal=OWNER, at=datetime.now(UTC))
+    whole = place.audit.history(memory_id, principal=OWNER)
+    assert (len(whole.events), whole.more) == (4, False)
+    monkeypatch.setattr("kos_assets.audit.reader.MOST_EVENTS", 3)
+    cut = place.audit.history(memory_id, principal=OWNER)
+    assert (list(cut.events), cut.more) == (list(whole.events)[:3], True)
+    for number in range(2):
+        place.run(
+            "insert into kos.review_items (kind, code, memory_id, namespace, opened_at)"
+            " values ('stale', 'unverified', %s, 'shared:owner', now())",
+            place.write(f"Door {number}", f"The code is {number}, says keeper {number}."),
+        )
+    assert [place.audit.review(principal=OWNER, limit=limit).more for limit in (1, 2)] == [True, False]

@@ -124,7 +124,7 @@ def test_a_contradiction_is_listed_and_settled(life: Any) -> None:
     assert "Fact 1" in review_text(listed)
     done = client.post("/v1/review/resolve", json={"left": ids[0], "right": ids[1], "keep": "left"})
     assert (done.status_code, done.json()["also"]) == (200, [ids[1]])
-    assert life.tool(client, "review_memories", {})["structuredContent"] == {"items": [], "files": []}
+    assert life.tool(client, "review_memories", {})["structuredContent"] == {"items": [], "files": [], "more": False}
     assert client.get(f"/v1/memories/{ids[1]}").status_code == 404
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kos_assets.serving.frame import FRAME_END, FRAME_START, QUOTE, fetch_text, one_line, search_text
+from kos_assets.domain.frame import FRAME_END, FRAME_START, QUOTE
+from kos_assets.serving.frame import fetch_text, one_line, search_text
 
 BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 HOSTILE = st.lists(
