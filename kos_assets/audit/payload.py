@@ -28,7 +28,7 @@ def history_payload(history: History) -> dict[str, Any]:
 
 
 def review_payload(review: ReviewList) -> dict[str, Any]:
-    """`items` are contradictions and stale memories, `files` what below memories/ is not accepted; `more` when others wait."""
+    """`items`: contradictions and stale memories; `files`: what the gate did not accept; `more`: others wait."""
     items, files = [_item(row) for row in review.items], [_file(row) for row in review.files]
     return {"items": items, "files": files, "more": review.more}
 
