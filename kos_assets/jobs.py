@@ -25,6 +25,16 @@ CHUNKS: Final = dg.AssetKey(["kos", "chunks"])
 EMBEDDINGS: Final = dg.AssetKey(["kos", "embeddings"])
 INGEST_KEYS: Final = (NOTES, MEMORIES, CHUNKS, EMBEDDINGS)
 
+MIRROR_POOL: Final = "mirrors"
+OWN_MIRRORS: Final = "own"
+"""The kind of mirrors whose writers do not come with kos."""
+
+
+def mirror_key(kind: str) -> dg.AssetKey:
+    """The asset of one kind of writer."""
+    return dg.AssetKey(["mirrors", kind])
+
+
 HEALTH_POOL: Final = "health"
 """dbt swaps whole tables: two runs of it at once would swap each other's."""
 
@@ -37,6 +47,14 @@ ingest: Final = dg.define_asset_job(
     description="From the vault's files to notes, memories, chunks and vectors. Incremental: a rerun is always safe.",
     tags={"kos/job": "ingest"},
     executor_def=dg.in_process_executor,  # a multi-process step pays every import again: 8 to 10 CPU-seconds
+)
+
+mirror_job: Final = dg.define_asset_job(
+    "mirror",
+    selection=dg.AssetSelection.groups("writers"),
+    description="Outside sources to notes of the vault. What it writes is taken up by the ingest that follows.",
+    tags={"kos/job": "mirror"},
+    executor_def=dg.in_process_executor,
 )
 
 nightly: Final = dg.define_asset_job(

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
 
+from kos_assets.domain.mirrors import MirrorSettings, mirror_settings
 from kos_assets.domain.principals import Principal, Role, readable_namespaces
 from kos_assets.errors import ConfigError, InputError
 
@@ -50,6 +51,10 @@ class Settings:
     namespace_folders: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}),
         metadata={"toml": ("vault", "namespaces"), "help": "Folder -> namespace; the longest prefix wins."},
+    )
+    mirrors: Mapping[str, MirrorSettings] = field(
+        default_factory=lambda: MappingProxyType({}),
+        metadata={"toml": ("mirror", "NAME"), "help": "Outside sources that are kept as notes: one table each."},
     )
     time_zone: str = field(
         default="UTC",
@@ -233,10 +238,13 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
         if item.name in given:
             values[item.name] = given[item.name]
             continue
+        if item.name == "mirrors":
+            continue
         raw, origin = _raw_value(env, toml, item.metadata, path)
         if raw is not None:
             values[item.name] = _convert(item.name, str(item.type), raw, origin)
     _refuse_unknown(toml, path)
+    values |= _mirrors(toml, values)
     settings = Settings(**values)
     _check(settings)
     return settings
@@ -262,6 +270,23 @@ def _read_toml(env: Mapping[str, str], given: Mapping[str, Any]) -> tuple[dict[s
     if named:
         raise ConfigError(f"KOS_CONFIG names {named}, which is not a file.", fix="Mend the path or unset KOS_CONFIG.")
     return {}, None
+
+
+def _home(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _mirrors(toml: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The mirrors, and the folder map with the namespaces that they set on top of it (V9)."""
+    tables = toml.get("mirror", {})
+    if not isinstance(tables, dict):
+        raise ConfigError("mirror is no table.", fix="Write [mirror.mail] and its keys below it.")
+    mirrors = {name: mirror_settings(name, table, place=_home) for name, table in tables.items()}
+    if not mirrors:
+        return {}
+    folders = {item.folder: item.namespace for item in mirrors.values() if item.namespace is not None}
+    whole = MappingProxyType({**values.get("namespace_folders", {}), **folders})
+    return {"mirrors": MappingProxyType(mirrors), "namespace_folders": whole}
 
 
 def _raw_value(
@@ -298,6 +323,8 @@ def _convert(name: str, kind: str, raw: Any, origin: str) -> Any:
 def _refuse_unknown(toml: Mapping[str, Any], path: Path | None) -> None:
     known = {item.metadata["toml"] for item in fields(Settings) if "toml" in item.metadata}
     for table, entries in toml.items():
+        if table == "mirror":
+            continue
         for key in entries if isinstance(entries, dict) else [""]:
             if (table, key) not in known:
                 allowed = ", ".join(sorted(f"[{name}] {entry}" for name, entry in known))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sensors.lanes import lanes
+from sensors.mirrors import mirrors_due
 from sensors.run_failures import run_failures
 from sensors.vault_changes import vault_changes
 
-kos_sensors: Final = [vault_changes, lanes, run_failures]
+kos_sensors: Final = [vault_changes, mirrors_due, lanes, run_failures]

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import dagster as dg
 
+from kos_assets.domain.mirrors import KINDS
 from kos_assets.ingest.notes import sync_notes
-from kos_assets.jobs import INGEST_POOL, NOTES, OUTAGE_RETRIES, permanent_failures, progress_log
+from kos_assets.jobs import (
+    INGEST_POOL,
+    NOTES,
+    OUTAGE_RETRIES,
+    OWN_MIRRORS,
+    mirror_key,
+    permanent_failures,
+    progress_log,
+)
 from kos_assets.settings import Settings
 from kos_assets.store import invariants
 from kos_assets.store.database import Store
@@ -14,6 +23,7 @@ OWNERS = ["team:knowledge-os"]
 
 vault_files = dg.AssetSpec(
     ["vault", "files"],
+    deps=[mirror_key(kind) for kind in (*KINDS, OWN_MIRRORS)],
     group_name="vault",
     kinds={"markdown", "file"},
     owners=OWNERS,

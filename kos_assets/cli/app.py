@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kos_assets.cli import fire, forget, gate, hygiene, life, measure, operate, rebuild, recall, review, serve, vault
+from kos_assets.cli import fire, forget, gate, hygiene, life, measure, mirror, operate, rebuild, recall, review, serve, vault
 from kos_assets.cli.output import print_error
 from kos_assets.errors import ConfigError, InputError, KosError
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for family in (vault, recall, life, forget, review, serve, operate, hygiene, rebuild, gate, fire, measure):
+for family in (vault, mirror, recall, life, forget, review, serve, operate, hygiene, rebuild, gate, fire, measure):
     family.register(app)
 
 

@@ -10,13 +10,14 @@ from typing import Final
 
 import dagster as dg
 
-from kos_assets.assets import memories, vault
-from kos_assets.jobs import ingest
+from kos_assets.assets import memories, mirrors, vault
+from kos_assets.jobs import ingest, mirror_job
 from kos_assets.resources import from_environment
 from sensors import kos_sensors
 
 defs: Final = dg.Definitions(
     assets=[
+        *mirrors.mirror_assets,
         vault.vault_files,
         vault.notes,
         memories.memories,
@@ -30,7 +31,7 @@ defs: Final = dg.Definitions(
         memories.no_stale_vectors,
         memories.no_missing_vectors,
     ],
-    jobs=[ingest],
+    jobs=[ingest, mirror_job],
     sensors=kos_sensors,
     resources=from_environment(),
     executor=dg.in_process_executor,  # also for what a person materialises in the UI

@@ -125,7 +125,14 @@ def replace_text(root: Path, path: str, text: str) -> bool:
 
     Raises OSError.
     """
-    data = text.encode()
+    return replace_file(root, path, text.encode())
+
+
+def replace_file(root: Path, path: str, data: bytes) -> bool:
+    """Write a file of our own whole or not at all; folders are made. False, no write: it holds these bytes already.
+
+    Raises OSError.
+    """
     with parent_of(root, path, create=True) as (folder, name):
         with contextlib.suppress(FileNotFoundError):
             if read_all(folder, name, len(data)) == data:

@@ -218,6 +218,7 @@ COMMANDS = {
     "hygiene": Surface("neutral", lambda w, who: [w.kos(who, "hygiene", "--dry-run", "--json")]),
     "migrate": Surface("neutral", lambda w, who: [w.kos(who, "migrate")]),
     "init": Surface("neutral", reason="it makes folders and a database, and reads nothing"),
+    "mirror": Surface("neutral", reason="it prints counts, codes and paths of a source; tests/unit/writers"),
     "rebuild": Surface("neutral", reason="it prints counts and ids; tests/integration/operations compares both stores"),
     "reembed": Surface("neutral", reason="it prints counts of vectors"),
     "backfill": Surface("neutral", reason="it starts a Dagster run and prints its id"),

@@ -1,0 +1,217 @@
+"""One run of a mirror: from a source's entries to files in the mirror's folder of the vault (W1, V7).
+
+Here: which file is an item's, what is written, what is left alone, what is marked as gone. Not here: sources, the
+look of a file (note.py), or the settings and the lock of a run (run.py).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from kos_assets.errors import VaultError
+from kos_assets.vault import files
+from kos_assets.writers.contract import Item, Skipped, Source
+from kos_assets.writers.note import Mirrored, file_stem, folder_parts, marked_gone, note_id_of, read_mirrored, render
+
+Progress = Callable[[str, int, int], None]
+_MASS: Final = 10
+_SAMPLE: Final = 10
+_KEPT_SKIPPED: Final = 1000
+_EVERY: Final = 100
+
+
+@dataclass
+class MirrorReport:
+    """What one run did, in counts; `items` = written + updated + unchanged + edited. `skipped` lists what gave no note
+    (at most 1,000 of them), `left_out` counts what was left out on purpose, by code. No text of an item."""
+
+    mirror: str
+    items: int = 0
+    written: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    edited: int = 0
+    gone: int = 0
+    recalled_cut: int = 0
+    same_source: bool = False
+    skipped: list[Skipped] = field(default_factory=list)
+    skipped_total: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    paths: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def metadata(self) -> dict[str, Any]:
+        """Figures by name, ready to show: counts, and paths of up to ten notes that were written."""
+        names = (
+            "items",
+            "written",
+            "updated",
+            "unchanged",
+            "edited",
+            "gone",
+            "recalled_cut",
+            "skipped_total",
+            "seconds",
+        )
+        return {name: getattr(self, name) for name in names} | {"left_out": sum(self.left_out.values())}
+
+    def skip(self, entry: Skipped) -> None:
+        """Count something that gives no note, and keep it where it is a problem."""
+        if not entry.counts:
+            self.left_out[entry.code] += 1
+            return
+        self.skipped_total += 1
+        if len(self.skipped) < _KEPT_SKIPPED:
+            self.skipped.append(entry)
+
+
+def mirror(
+    source: Source,
+    vault: Path,
+    *,
+    name: str,
+    folder: str,
+    namespace: str | None,
+    today: date,
+    progress: Progress | None = None,
+    allow_mass_gone: bool = False,
+) -> MirrorReport:
+    """Write one note per item below `vault/folder`; a file that says so already is not touched (its time stays).
+
+    An item keeps its file wherever it lies in the folder. A file that a person changed is left alone and reported. An
+    item that is gone from a complete source is marked with `gone_since`, never deleted; more than half of them at once
+    are not believed unless `allow_mass_gone`. Killed anywhere, a rerun goes on from the files that stand.
+    Raises SourceError, VaultError.
+    """
+    started = time.monotonic()
+    report = MirrorReport(name)
+    run = _Run(vault, name, folder, namespace, report)
+    run.look()
+    for entry in source.entries():
+        if isinstance(entry, Skipped):
+            run.unsure.add(entry.origin)
+            report.skip(entry)
+            continue
+        run.take(entry)
+        if progress is not None and report.items % _EVERY == 0:
+            progress(name, report.items, 0)
+    if source.complete:
+        run.mark_gone(today, allow_mass=allow_mass_gone)
+    if progress is not None:
+        progress(name, report.items, report.items)
+    report.seconds = round(time.monotonic() - started, 3)
+    return report
+
+
+class _Run:
+    """What stands in the folder, by the id of the note, and what was seen of it in this run."""
+
+    def __init__(self, vault: Path, name: str, folder: str, namespace: str | None, report: MirrorReport) -> None:
+        self.vault, self.name, self.folder, self.namespace, self.report = vault, name, folder, namespace, report
+        self.standing: dict[UUID, tuple[str, Mirrored]] = {}
+        self.taken: set[str] = set()
+        self.seen: set[UUID] = set()
+        self.unsure: set[str] = set()
+
+    def look(self) -> None:
+        """Read the head of every file below the folder: which note is where."""
+        for path in _markdown_below(self.vault, self.folder):
+            self.taken.add(path.casefold())
+            data = self._read(path)
+            found = read_mirrored(data, self.name) if data is not None else None
+            if found is not None and found.note_id not in self.standing:
+                self.standing[found.note_id] = (path, found)
+
+    def take(self, item: Item) -> None:
+        """One item: its file is written, brought up to date, or left as it is."""
+        note_id = note_id_of(self.name, item.external_id)
+        if note_id in self.seen:
+            reason, fix = "its id is there twice in the source", "the first one counts; mend the source"
+            self.report.skip(Skipped(item.origin or self.name, "duplicate_id", reason, fix, item.origin))
+            return
+        self.seen.add(note_id)
+        self.report.items += 1
+        data, cut = render(item, mirror=self.name, namespace=self.namespace)
+        self.report.recalled_cut += cut
+        path, found = self.standing.get(note_id, (None, None))
+        if found is not None and found.edited:
+            self._leave(str(path), item.origin)
+        elif path is None:
+            self._write(self._free_path(item, note_id), data)
+            self.report.written += 1
+        elif self._read(path) == data:
+            self.report.unchanged += 1
+        else:
+            self._write(path, data)
+            self.report.updated += 1
+
+    def mark_gone(self, today: date, *, allow_mass: bool) -> None:
+        """Mark what the source has no more; not what lies in a part of it that could not be read."""
+        gone = [
+            (path, found)
+            for note_id, (path, found) in sorted(self.standing.items(), key=lambda entry: entry[1][0])
+            if note_id not in self.seen and not found.edited and found.gone_since is None
+            and not (self.unsure & {found.origin, ""})
+        ]  # fmt: skip
+        if not allow_mass and len(gone) > _MASS and len(gone) * 2 > len(self.standing):
+            reason = f"{len(gone)} of {len(self.standing)} notes would be marked as gone"
+            fix = "if the source is whole, run `kos mirror` with --allow-mass-gone"
+            self.report.skip(Skipped(self.folder, "mass_gone", reason, fix))
+            return
+        for path, _ in gone:
+            data = self._read(path)
+            marked = marked_gone(data, today.isoformat()) if data is not None else None
+            if marked is not None:
+                self._write(path, marked)
+                self.report.gone += 1
+
+    def _leave(self, path: str, origin: str) -> None:
+        reason = "someone changed this note after it was mirrored, so that it is not brought up to date"
+        fix = "move your own words to a note of your own and delete this file; the next run writes it anew"
+        self.report.edited += 1
+        self.report.skip(Skipped(path, "edited_by_hand", reason, fix, origin))
+
+    def _free_path(self, item: Item, note_id: UUID) -> str:
+        place, stem = "/".join([self.folder, *folder_parts(item.folder)]), file_stem(item)
+        for path in (f"{place}/{stem}.md", f"{place}/{stem} {note_id.hex[:8]}.md", f"{place}/{note_id}.md"):
+            if path.casefold() not in self.taken:
+                self.taken.add(path.casefold())
+                return path
+        raise VaultError(f"There is no free name for a note in {place}.", fix="Move the files with that id away.")
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            with files.parent_of(self.vault, path) as (folder, name):
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                return files.read_all(folder, name, status.st_size)
+        except OSError:
+            return None
+
+    def _write(self, path: str, data: bytes) -> None:
+        try:
+            files.replace_file(self.vault, path, data)
+        except OSError as error:
+            raise VaultError(
+                f"{path} cannot be written.",
+                why=error.strerror or str(error),
+                fix="Make room or give this user the right; the next run goes on from here.",
+            ) from error
+        if len(self.report.paths) < _SAMPLE:
+            self.report.paths.append(path)
+
+
+def _markdown_below(vault: Path, folder: str) -> Iterator[str]:
+    """Files of the mirror's folder, relative to the vault, in order; links are not followed, hidden ones left out."""
+    base = vault / folder
+    for where, folders, names in os.walk(base, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inner = Path(where).relative_to(vault).as_posix()
+        yield from (f"{inner}/{name}" for name in sorted(names) if name.endswith(".md") and not name.startswith("."))

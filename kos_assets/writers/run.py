@@ -1,0 +1,142 @@
+"""A mirror's run on one installation: settings in, lock held, what was seen remembered (W1, V9).
+
+Here: one run at a time, the namespace, and stopping at once when the source is what it was. Not here: what is written
+(mirror.py), schedules (sensors).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from kos_assets.domain.mirrors import KINDS, MirrorSettings
+from kos_assets.errors import ConfigError
+from kos_assets.settings import Settings
+from kos_assets.writers.contract import Settling
+from kos_assets.writers.mirror import MirrorReport, Progress, mirror
+from kos_assets.writers.registry import open_source
+
+RECIPE: Final = 1
+"""Raise it with any change of what the same source gives: the next run of every mirror reads its source anew."""
+
+_WAIT_S: Final = 600.0
+_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone"))
+
+
+def mirror_of(settings: Settings, name: str) -> MirrorSettings:
+    """The mirror of that name. Raises ConfigError that says which there are and how one is set up."""
+    found = settings.mirrors.get(name)
+    if found is not None:
+        return found
+    there = ", ".join(settings.mirrors) or "none"
+    raise ConfigError(
+        f"No mirror {name!r} is set up.",
+        why=f"Set up: {there}. Kinds: {', '.join(KINDS)}.",
+        fix=f"Write [mirror.{name}] into kos.toml, or run `kos mirror {name} --path ...`.",
+    )
+
+
+def run_mirror(
+    settings: Settings,
+    chosen: MirrorSettings,
+    *,
+    today: date,
+    progress: Progress | None = None,
+    allow_mass_gone: bool = False,
+    again: bool = False,
+) -> MirrorReport:
+    """Bring the mirror's folder to what its source says. Two runs of one mirror never overlap: the second waits.
+
+    A source whose fingerprint is that of the last whole run is not read, unless `again`. `today`, in the person's
+    zone, marks what is gone. Raises ConfigError, SourceError, VaultError.
+    """
+    vault = settings.require_vault()
+    with _turn(settings.data_dir / "locks" / f"mirror-{chosen.name}.lock", chosen.name):
+        source = open_source(chosen, vault=vault, data_dir=settings.data_dir, zone=settings.zone)
+        namespace = _namespace(settings, chosen)
+        memory = settings.data_dir / "mirrors" / f"{chosen.name}.json"
+        fingerprint = source.fingerprint()
+        seen = {"fingerprint": fingerprint, "made_from": _made_from(vault, chosen, namespace, settings)}
+        if fingerprint is not None and not again and _remembered(memory) == seen:
+            return MirrorReport(chosen.name, same_source=True)
+        report = mirror(
+            source,
+            vault,
+            name=chosen.name,
+            folder=chosen.folder,
+            namespace=namespace,
+            today=today,
+            progress=progress,
+            allow_mass_gone=allow_mass_gone,
+        )
+        if isinstance(source, Settling):
+            source.settle()
+        whole = fingerprint is not None and not any(item.code in _NOT_REMEMBERED for item in report.skipped)
+        _remember(memory, seen if whole else {})
+        return report
+
+
+def _namespace(settings: Settings, chosen: MirrorSettings) -> str | None:
+    """What is written into the notes: what the person set; nothing where a folder map decides; else the kind's usual
+    one (V9)."""
+    if chosen.namespace is not None:
+        return chosen.namespace
+    place = f"{chosen.folder}/"
+    mapped = any(not folder or place.startswith(f"{folder}/") for folder in settings.namespace_folders)
+    return None if mapped else chosen.usual_namespace
+
+
+def _made_from(vault: Path, chosen: MirrorSettings, namespace: str | None, settings: Settings) -> str:
+    facts = {**_plain(chosen), "vault": str(vault.resolve()), "written": namespace, "zone": settings.time_zone}
+    return hashlib.sha256(json.dumps([RECIPE, facts], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _plain(chosen: MirrorSettings) -> dict[str, Any]:
+    """The settings as plain values."""
+    return asdict(MirrorSettings(**{**vars(chosen), "options": {}})) | {"options": dict(chosen.options)}
+
+
+@contextmanager
+def _turn(path: Path, name: str) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ConfigError(
+                        f"Another run of mirror {name} has not ended for {_WAIT_S / 60:.0f} minutes.",
+                        fix="Look at the run in the Dagster UI, or at processes named kos; then run it again.",
+                    ) from None
+                time.sleep(0.2)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remembered(path: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        found = json.loads(path.read_text("utf-8"))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _remember(path: Path, seen: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(seen), "utf-8")
+    temporary.replace(path)
