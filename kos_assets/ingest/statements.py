@@ -31,6 +31,7 @@ from kos_assets.store import decisions, review
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import ledger
+from kos_assets.vault.files import remove_leftovers
 from kos_assets.vault.memory_file import FOLDER, StatementFile, is_reserved, namespace_of_path, parse
 from kos_assets.vault.problems import Problem, Unreadable
 from kos_assets.vault.scan import FileStat, read, walk
@@ -118,6 +119,7 @@ def _walk(root: Path) -> tuple[dict[str, FileStat], list[Unreadable]]:
     base = root / FOLDER
     if base.is_symlink() or not base.is_dir():
         return {}, []
+    remove_leftovers(root, FOLDER)
     found, unreadable = walk(base)
     stats = {f"{FOLDER}/{stat.path}": FileStat(f"{FOLDER}/{stat.path}", stat.size, stat.mtime_ns) for stat in found}
     hidden = [Unreadable(f"{FOLDER}/{item.path}", item.code, item.reason, item.fix) for item in unreadable]

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat as modes
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LEFTOVER = re.compile(r"\..+\.\d+\.tmp")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -149,6 +152,24 @@ def replace_file(root: Path, path: str, data: bytes) -> bool:
         os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
         return True
+
+
+def remove_leftovers(root: Path, folder: str, *, older_than_s: float = 3600.0) -> int:
+    """Delete what `replace_file` left below `root/folder` when its process was killed; how many. Links are not
+    followed; what cannot be deleted stays."""
+    removed, newest = 0, time.time() - older_than_s
+    for where, folders, names in os.walk(root / folder, followlinks=False):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if _LEFTOVER.fullmatch(name) is None:
+                continue
+            path = Path(where) / name
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if modes.S_ISREG(status.st_mode) and status.st_mtime < newest:
+                    path.unlink()
+                    removed += 1
+    return removed
 
 
 def _write(descriptor: int, data: bytes) -> None:

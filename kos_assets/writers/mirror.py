@@ -122,7 +122,8 @@ class _Run:
         self.unsure: set[str] = set()
 
     def look(self) -> None:
-        """Read the head of every file below the folder: which note is where."""
+        """Read the head of every file below the folder: which note is where. What a killed run left is removed."""
+        files.remove_leftovers(self.vault, self.folder, older_than_s=60.0)
         for path in _markdown_below(self.vault, self.folder):
             self.taken.add(path.casefold())
             data = self._read(path)

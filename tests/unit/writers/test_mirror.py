@@ -166,6 +166,18 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert {path: facts for path, facts in state(tmp_path).items() if path in half} == half
 
 
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    """House rule 5: a half-written file of long ago goes; one that is being written, and a file of a person, stay."""
+    run(tmp_path, [ITEM])
+    old, new, mine = (tmp_path / "box" / name for name in (".a.md.77.tmp", ".b.md.78.tmp", "c.77.tmp"))
+    for path in (old, new, mine):
+        path.write_text("half")
+    os.utime(old, (1, 1))
+    os.utime(mine, (1, 1))
+    run(tmp_path, [ITEM])
+    assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
+
+
 def test_names_that_meet(tmp_path: Path) -> None:
     """V4: equal titles, titles that differ in case alone, and files that stand there already."""
     (tmp_path / "box").mkdir()
