@@ -9,7 +9,8 @@ import sys
 import dagster as dg
 
 from kos_assets.definitions.live import defs
-from kos_assets.jobs import INGEST_KEYS
+from kos_assets.domain.mirrors import KINDS
+from kos_assets.jobs import INGEST_KEYS, OWN_MIRRORS, mirror_key
 from kos_assets.operations.programs import locations
 
 HEAVY = ("dbt", "dagster_dbt", "great_expectations", "onnxruntime", "pandas", "sklearn", "fastapi", "fastmcp", "igraph")
@@ -28,7 +29,8 @@ def test_lineage_runs_from_the_files_to_the_vectors() -> None:
     """D1: vault/files -> kos/notes -> kos/memories -> kos/chunks -> kos/embeddings."""
     found = specs()
     order = [dg.AssetKey(["vault", "files"]), *INGEST_KEYS]
-    assert set(found) == set(order)
+    writers = {mirror_key(kind) for kind in (*KINDS, OWN_MIRRORS)}
+    assert set(found) == {*order, *writers}
     for before, after in itertools.pairwise(order):
         assert [dep.asset_key for dep in found[after].deps] == [before]
 
