@@ -17,7 +17,7 @@ FRAME_END: Final = "END OF BACKGROUND DATA"
 
 _OPENING: Final = "BACKGROUND DATA from Knowledge OS."
 _INDEX_LINE = re.compile(r"\[[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\] .* \u2014 ")
-_CITED = re.compile(r"[ \t>]*(?:[-*+#`]+[ \t]+)?")
+_CITED = re.compile(r"[ \t>]*(?:(?:[-*+#`]+|\d{1,3}[.)])[ \t]+)?")
 """What mail, lists and code put before a line that they cite. Never the bar that marks stored text."""
 
 
@@ -39,7 +39,7 @@ def cut_recalled(text: str) -> tuple[str, int]:
             pieces += 1
             kept.append(line[: line.index(_OPENING)] if bare.find(_OPENING) > 0 else "")
             inside = not bare.endswith(FRAME_END)
-        elif _INDEX_LINE.match(bare):
+        elif _INDEX_LINE.match(bare.removeprefix(QUOTE)):  # also in the cell of a table
             pieces += 1
         else:
             kept.append(line)

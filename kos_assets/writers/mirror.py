@@ -141,7 +141,7 @@ class _Run:
         self.seen.add(note_id)
         self.report.items += 1
         data, cut = render(item, mirror=self.name, namespace=self.namespace)
-        self.report.recalled_cut += cut
+        self.report.recalled_cut += cut + int(item.properties.get("recalled_cut", 0))  # type: ignore[arg-type]
         path, found = self.standing.get(note_id, (None, None))
         if found is not None and found.edited:
             self._leave(str(path), item.origin)

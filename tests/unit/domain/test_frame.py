@@ -39,7 +39,12 @@ def test_text_before_a_frame_on_its_line_stays() -> None:
 
 def test_index_lines_are_cut() -> None:
     """W8, R2: what a search answered is recalled too; a link in brackets is not."""
-    assert cut_recalled(f"Found:\n{INDEX_LINE}\n> {INDEX_LINE}\n[1] Note — x\n") == ("Found:\n[1] Note — x\n", 2)
+    assert cut_recalled(
+        f"Found:\n{INDEX_LINE}\n> {INDEX_LINE}\n12. {INDEX_LINE}\n| {INDEX_LINE} |\n[1] Note — x\n"
+    ) == (
+        "Found:\n[1] Note — x\n",
+        4,
+    )
 
 
 @given(before=STORED, stored=st.lists(STORED, max_size=4), after=STORED)
