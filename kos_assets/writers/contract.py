@@ -30,6 +30,8 @@ class Item:
     has no date; `zone` is the IANA name or the offset that it was written in. `people` are names or `Name <address>`.
     `attachments` are names only. `properties` become further frontmatter. `folder` is below the mirror's folder.
     `origin` says where in the source it stands (a file), so that what cannot be read there is not taken for gone.
+    `started` is when something that grows began (a thread, say): it names the file, which so is the same one whenever
+    the source is first mirrored.
     """
 
     external_id: str
@@ -43,6 +45,7 @@ class Item:
     properties: Mapping[str, Value] = field(default_factory=dict)
     folder: str = ""
     origin: str = ""
+    started: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def render(item: Item, *, mirror: str, namespace: str | None, gone_since: str | 
     facts |= {"origin": _line(item.origin)} if item.origin else {}
     facts |= {"date": _moment(item.at)} if item.at is not None else {}
     facts |= {"timezone": item.zone} if item.zone and item.at is not None else {}
+    facts |= {"started": _moment(item.started)} if item.started is not None else {}
     for name, values in (("people", item.people), ("attachments", item.attachments), ("tags", item.tags)):
         if values:
             facts[name] = [_line(value) for value in dict.fromkeys(values)]
@@ -106,7 +107,8 @@ def file_stem(item: Item) -> str:
     """`2026-03-04 Budget`: fit for every file system, never empty, in the item's own script (CJK, emoji, ...)."""
     title = _UNFIT.sub(" ", unicodedata.normalize("NFC", _line(item.title)))
     title = " ".join(title.split()).strip(". ")
-    day = f"{item.at:%Y-%m-%d} " if item.at is not None else ""
+    began = item.started or item.at
+    day = f"{began:%Y-%m-%d} " if began is not None else ""
     stem = _cut(day + (title or "untitled"))
     return f"_{stem}" if _DEVICE.match(stem) else stem
 

@@ -85,7 +85,6 @@ def items(conversation: Conversation, zone: ZoneInfo, *, largest: int = LARGEST_
     title = _title(conversation, turns)
     started = next((turn.first for turn in turns if turn.first is not None), conversation.started)
     facts: dict[str, Value] = {"kind": "chat", "provenance": "output", "source": conversation.source}
-    facts |= {"started": _iso(started, zone)} if started is not None else {}
     facts |= {"models": list(conversation.models)} if conversation.models else {}
     facts |= {"url": conversation.url} if conversation.url else {}
     facts |= dict(conversation.properties)
@@ -103,6 +102,7 @@ def items(conversation: Conversation, zone: ZoneInfo, *, largest: int = LARGEST_
             attachments=list(dict.fromkeys(part.attachments))[:_MOST_ATTACHMENTS],
             properties={**facts, "messages": part.messages} | ({"part": number} if number > 1 else {}),
             origin=conversation.origin,
+            started=started.astimezone(zone) if started is not None else None,
         )
 
 
@@ -225,7 +225,3 @@ def _closed(words: str) -> str:
         elif fence and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
             fence = ""
     return f"{words}\n{fence}" if fence else words
-
-
-def _iso(at: datetime, zone: ZoneInfo) -> str:
-    return at.astimezone(zone).isoformat(timespec="seconds")

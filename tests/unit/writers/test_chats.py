@@ -171,7 +171,8 @@ def test_the_date_is_that_of_the_last_message(tmp_path: Path) -> None:
     assert item.at is not None
     assert item.at.timestamp() == 1772700000
     assert item.zone == "Europe/Berlin"
-    assert item.properties["started"] == "2026-03-04T05:53:30+01:00"
+    assert item.started is not None
+    assert item.started.isoformat() == "2026-03-04T05:53:30+01:00"
 
 
 def test_only_the_current_branch_is_told(tmp_path: Path) -> None:

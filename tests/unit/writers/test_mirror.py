@@ -178,6 +178,14 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
 
 
+def test_what_grows_is_named_by_its_start(tmp_path: Path) -> None:
+    """W1: the same source gives the same file whenever it is first mirrored; its date is that of the newest part."""
+    report = run(tmp_path, [replace(ITEM, started=AT - timedelta(days=40))])
+    assert report.paths == ["box/2026-01-20 Budget 2026.md"]
+    parsed = note(tmp_path / report.paths[0])
+    assert (parsed.event_at, parsed.properties["started"]) == (AT.astimezone(UTC), "2026-01-20T09:30:00+01:00")
+
+
 def test_names_that_meet(tmp_path: Path) -> None:
     """V4: equal titles, titles that differ in case alone, and files that stand there already."""
     (tmp_path / "box").mkdir()
