@@ -21,6 +21,7 @@ from kos_assets.domain.mirrors import MirrorSettings, mirror_settings
 from kos_assets.domain.principals import Principal, Role, readable_namespaces
 from kos_assets.errors import ConfigError, InputError
 
+_WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
 ROLES = ("owner", "writer", "reader", "auditor", "dbt")
 
 
@@ -70,6 +71,14 @@ class Settings:
             "env": "KOS_STAMP_QUIET_S",
             "toml": ("vault", "stamp_quiet_s"),
             "help": "Seconds that a file must rest before its id is stamped.",
+        },
+    )
+    auto_commit: bool = field(
+        default=False,
+        metadata={
+            "env": "KOS_AUTO_COMMIT",
+            "toml": ("vault", "auto_commit"),
+            "help": "Commit the vault to its git repository after a scan that changed something.",
         },
     )
     dsn: str | None = field(
@@ -306,6 +315,8 @@ def _convert(name: str, kind: str, raw: Any, origin: str) -> Any:
     try:
         if kind.startswith("Path"):
             return Path(str(raw)).expanduser()
+        if kind == "bool":
+            return _yes_or_no(raw)
         if kind == "int":
             return int(raw)
         if kind == "float":
@@ -318,6 +329,13 @@ def _convert(name: str, kind: str, raw: Any, origin: str) -> Any:
         return str(raw)
     except (TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"{origin} has a value that {name} cannot take: {raw!r}.", why=str(error)) from error
+
+
+def _yes_or_no(raw: Any) -> bool:
+    text = str(raw).strip().casefold()
+    if text not in _WORDS:
+        raise ValueError(f"use one of {', '.join(_WORDS)}")
+    return _WORDS[text]
 
 
 def _refuse_unknown(toml: Mapping[str, Any], path: Path | None) -> None:

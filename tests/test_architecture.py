@@ -101,6 +101,7 @@ def test_only_settings_reads_the_environment() -> None:
         "kos_assets/settings.py",
         "kos_assets/operations/",
         "kos_assets/vault/git.py",  # keeps GIT_* from the git that it starts
+        "kos_assets/vault/commit.py",  # the same
         "kos_assets/assets/dbt",  # hands a login to the dbt that it starts
         "kos_assets/checks.py",  # switches off a library's statistics
     )

@@ -8,6 +8,7 @@ from kos_assets.assets.vault import OWNERS
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.embeddings import sync_embeddings
+from kos_assets.ingest.history import sync_history
 from kos_assets.ingest.memories import sync_memories
 from kos_assets.ingest.statements import sync_statements
 from kos_assets.jobs import (
@@ -43,8 +44,9 @@ def memories(
     with permanent_failures():
         statements = sync_statements(store, settings, embedder, progress=progress_log())
         report = sync_memories(store, settings, progress=progress_log())
+        history = sync_history(settings)
     told = {f"statements_{name}": value for name, value in statements.metadata().items()}
-    return dg.MaterializeResult(metadata={**report.metadata(), **told})
+    return dg.MaterializeResult(metadata={**report.metadata(), **told, **history.metadata()})
 
 
 @dg.asset_check(

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.chunks import sync_chunks
 from kos_assets.ingest.embeddings import sync_embeddings
+from kos_assets.ingest.history import sync_history
 from kos_assets.ingest.memories import sync_memories
 from kos_assets.ingest.notes import sync_notes
 from kos_assets.ingest.reports import (
     ChunksReport,
     EmbeddingsReport,
+    HistoryReport,
     MemoriesReport,
     NotesReport,
     Progress,
@@ -31,6 +33,7 @@ class IngestReport:
     memories: MemoriesReport
     chunks: ChunksReport
     embeddings: EmbeddingsReport
+    history: HistoryReport
 
 
 def ingest_vault(
@@ -48,4 +51,5 @@ def ingest_vault(
         memories=sync_memories(store, settings, progress=progress),
         chunks=sync_chunks(store, count_tokens=embedder.count_tokens, progress=progress),
         embeddings=sync_embeddings(store, embedder, settings, progress=progress),
+        history=sync_history(settings),
     )

@@ -107,3 +107,19 @@ class StatementsReport(_Figures):
     refused: int = 0
     seconds: float = 0.0
     memory_ids: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class HistoryReport(_Figures):
+    """The vault's own commit: its id and how many files it changed, or why there is none. Empty where it is off."""
+
+    commit: str = ""
+    committed_files: int = 0
+    commit_told: str = ""
+    seconds: float = 0.0
+
+    def metadata(self) -> dict[str, Figure]:
+        """Nothing at all where it is off."""
+        return (
+            {name: value for name, value in super().metadata().items() if name != "seconds"} if self.commit_told else {}
+        )

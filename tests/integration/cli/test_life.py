@@ -209,7 +209,7 @@ def test_a_contradiction_is_shown_with_dates_and_resolved(kos: Kos, database: Se
     assert f"[{right}] Boiler (20" in shown
     assert isinstance(kos("review", "resolve", left, right, "--keep", "none").error, InputError)
     assert right in kos("review", "resolve", left, right, "--keep", "left").output
-    assert json.loads(kos("review", "--json").output) == {"items": [], "files": []}
+    assert json.loads(kos("review", "--json").output) == {"items": [], "files": [], "more": False}
     assert "retired: forgotten" in kos("history", right).output
 
 
