@@ -51,7 +51,9 @@ class Item:
 @dataclass(frozen=True)
 class Skipped:
     """Something in a source that gives no note. `where` is a file, with `:line` or a message's number where known;
-    `origin` as in Item. `counts` False: it was left out on purpose (a thread without a reply), and is only counted."""
+    `origin` as in Item: notes that came from there are not marked as gone in this run, from everywhere where it is
+    empty. `counts` False: it was left out on purpose (a thread without a reply) and is only counted; nothing is unsure
+    then but what `origin` names."""
 
     where: str
     code: str

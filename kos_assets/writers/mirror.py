@@ -97,7 +97,8 @@ def mirror(
     run.look()
     for entry in source.entries():
         if isinstance(entry, Skipped):
-            run.unsure.add(entry.origin)
+            if entry.counts or entry.origin:
+                run.unsure.add(entry.origin)
             report.skip(entry)
             continue
         run.take(entry)

@@ -154,6 +154,16 @@ def test_what_cannot_be_read_is_not_taken_for_gone(tmp_path: Path) -> None:
     assert run(tmp_path, items[:3], allow_mass_gone=True).gone == 21
 
 
+def test_what_is_left_out_on_purpose_keeps_nothing_alive(tmp_path: Path) -> None:
+    """W1: a thread without a reply says nothing of others; where a place is named with it, that place is unsure."""
+    items = [replace(ITEM, external_id=str(n), title=f"Note {n}", origin=f"{n}.mbox") for n in range(3)]
+    run(tmp_path, items)
+    left = Skipped("1.mbox", "not_replied", "you did not reply", "nothing needs doing", counts=False)
+    assert run(tmp_path, [items[0], replace(left, origin="1.mbox")]).gone == 1
+    report = run(tmp_path, [items[0], left])
+    assert (report.gone, report.left_out["not_replied"], report.skipped) == (1, 1, [])
+
+
 def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Promise 4: what was written stays and is not written again; the end is that of one whole run."""
     items = [replace(ITEM, external_id=str(n), title=f"Note {n}") for n in range(6)]
