@@ -8,7 +8,24 @@ from typing import Annotated
 
 import typer
 
-from kos_assets.cli import fire, forget, gate, hygiene, life, measure, mirror, operate, rebuild, recall, review, serve, vault
+from kos_assets.cli import (
+    fire,
+    forget,
+    fuzz,
+    gate,
+    hooks,
+    hygiene,
+    life,
+    measure,
+    mirror,
+    operate,
+    rebuild,
+    recall,
+    review,
+    serve,
+    vault,
+    vault_check,
+)
 from kos_assets.cli.output import print_error
 from kos_assets.errors import ConfigError, InputError, KosError
 
@@ -20,7 +37,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for family in (vault, mirror, recall, life, forget, review, serve, operate, hygiene, rebuild, gate, fire, measure):
+FAMILIES = (
+    vault, vault_check, mirror, hooks, recall, life, forget, review, serve, operate, hygiene, rebuild, gate, fire, fuzz, measure
+)  # fmt: skip
+for family in FAMILIES:
     family.register(app)
 
 

@@ -1,54 +1,25 @@
-"""Commands on the vault: init, ingest, status, quarantine."""
+"""Commands on the vault: init, ingest, status, quarantine.
+
+Not here: how `kos init` goes (vault_init.py), `kos vault check` (vault_check.py).
+"""
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
 from typing import Annotated
-from uuid import uuid4
 
 import typer
 
+from kos_assets.cli import vault_init
 from kos_assets.cli.context import embedder_of, installation, settings_of, store
-from kos_assets.cli.output import out, print_json, progress, table
+from kos_assets.cli.output import print_json, progress, table
 
 
 def register(app: typer.Typer) -> None:
     """Add this family's commands."""
-    app.command("init")(init)
+    vault_init.register(app)
     app.command("ingest")(ingest)
     app.command("status")(status)
     app.command("quarantine")(quarantine)
-
-
-def init(
-    path: Annotated[Path, typer.Argument(help="The vault to adopt.")],
-    stamp: Annotated[
-        bool, typer.Option("--stamp/--no-stamp", help="Write each note's id into its frontmatter (one key, kos_id).")
-    ] = True,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
-    """Adopt a vault: say where the ids of its notes live. Shows what it will write before it writes."""
-    from kos_assets.errors import VaultError
-    from kos_assets.vault import sidecar
-    from kos_assets.vault.scan import walk
-
-    found, unreadable = walk(path)
-    before = sidecar.read_adoption(path)
-    out.print(f"{path}: {len(found)} notes, {len(unreadable)} files that cannot be read.", markup=False)
-    if stamp:
-        out.print("kos will add one line, `kos_id: …`, to the frontmatter of each note that can be edited safely")
-        out.print("(a note without frontmatter gains a block of three lines); nothing else in a file changes.")
-        out.print("Templates, read-only files and notes with broken frontmatter keep their id in .kos/ids.jsonl.")
-    else:
-        out.print("kos will keep all ids in .kos/ids.jsonl and touch no note. A note that is moved and edited between")
-        out.print("two scans then counts as a new one.")
-    out.print(f"It writes {path / '.kos' / 'vault.toml'} now, and the ids at the next ingest.", markup=False)
-    if not yes and not typer.confirm("Go on?"):
-        raise VaultError("Nothing was written.", fix="Run it again with --yes, or with --no-stamp.")
-    adoption = sidecar.Adoption(before.vault_id if before else uuid4(), "frontmatter" if stamp else "never")
-    sidecar.write_adoption(path, adoption)
-    out.print(f"Adopted. Next: kos --vault {shlex.quote(str(path))} ingest", markup=False)
 
 
 def ingest(

@@ -1,7 +1,7 @@
 """Cutting a memory's content into passages that each get a vector of their own.
 
 Here: where to cut, and the text that is embedded for a passage. Not here: tokenizers (`count_tokens` is an argument),
-vectors, the lexical terms of a passage (`tokens`).
+vectors, the lexical terms of a passage (`tokens`), what of a text counts (`prose`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kos_assets.domain.markdown_lines import Block, Line, blocks_of, fence_language, fence_of, heading_text, items_of
+from kos_assets.domain.markdown_lines import Block, Line, blocks_of, heading_text, items_of
+from kos_assets.domain.prose import spoken_in_place, without_gaps
 
-CHUNKER_VERSION: Final = 1
+CHUNKER_VERSION: Final = 2
 MAX_TOKENS: Final = 240
 """Default size of a passage with its title and heading path; leaves room for [CLS] and [SEP] in a window of 256."""
 
@@ -25,13 +26,10 @@ _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；]")
 _JOINS_PREVIOUS: Final = re.compile("[\u0300-\u036f\u200c\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]|(?<=\u200d).")
 _BACKTRACK: Final = 32
 
-_QUERY_FENCES: Final = frozenset({"dataview", "dataviewjs", "query", "tasks", "datacorejs", "datacorejsx"})
-_INLINE_QUERY: Final = re.compile(r"`\$?= ?[^`\n]*`")
-
 
 @dataclass(frozen=True)
 class Chunk:
-    """A passage: `text` is the content from `start_line` to `end_line` (from 1, within the content)."""
+    """A passage: `text` is the content from `start_line` to `end_line` (from 1, within the content), as it is said."""
 
     ordinal: int
     heading_path: tuple[str, ...]
@@ -164,9 +162,10 @@ class _Group:
         """Headings only, with `unit` below them: a heading never stands alone before its subsection."""
         return all(mine.is_heading for mine in self.units) and unit.path[: len(self.path)] == self.path
 
-    def chunk(self, ordinal: int, content: str) -> Chunk:
+    def chunk(self, ordinal: int, content: str, *, gaps: bool) -> Chunk:
         first, last = self.units[0], self.units[-1]
         text = content[first.start : last.end].rstrip()
+        text = without_gaps(text) if gaps else text
         return Chunk(ordinal, self.path, text, first.first_line, last.last_line)
 
 
@@ -201,7 +200,8 @@ def _groups(cutter: _Cutter) -> Iterator[_Group]:
 
 
 def chunk(content: str, *, title: str, max_tokens: int = MAX_TOKENS, count_tokens: Callable[[str], int]) -> list[Chunk]:
-    """Passages of `content` in order; each non-blank character is in exactly one. Deterministic and linear.
+    """Passages of `content` in order; each non-blank character that is said (`prose.spoken`) is in exactly one.
+    Deterministic and linear. Queries, template code and comments are in none (V3), however long they are.
 
     Cuts at headings, then between blocks, list items, lines, sentences, and at last between words or characters. Fenced
     code stays whole when it fits. Small neighbouring sections under one parent share a passage.
@@ -210,9 +210,10 @@ def chunk(content: str, *, title: str, max_tokens: int = MAX_TOKENS, count_token
     tokens and must be (nearly) additive over lines; it is called once a line. Empty content gives one empty chunk: the
     title carries it.
     """
+    said = spoken_in_place(content)
     chunks = [
-        group.chunk(ordinal, content)
-        for ordinal, group in enumerate(_groups(_Cutter(content, title, max_tokens, count_tokens)))
+        group.chunk(ordinal, said, gaps=said is not content)
+        for ordinal, group in enumerate(_groups(_Cutter(said, title, max_tokens, count_tokens)))
     ]
     return chunks or [Chunk(0, (), "", 1, 1)]
 
@@ -224,55 +225,8 @@ def _prefix(title: str, heading_path: tuple[str, ...]) -> str:
 
 
 def embedding_text(title: str, heading_path: tuple[str, ...], text: str) -> str:
-    """What is embedded for a passage: title, heading path, and the text without its own heading and without code of
-    Templater, Dataview and comments. Title and path count for at most 160 characters each."""
-    body = embeddable(text)
-    first, _, rest = body.partition("\n")
-    if heading_path and heading_text(first) == heading_path[-1]:
-        body = rest
+    """What is embedded for a passage as chunk() gives it: title, heading path, and its text without its own heading.
+    Title and path count for at most 160 characters each."""
+    first, _, rest = text.partition("\n")
+    body = rest if heading_path and heading_text(first) == heading_path[-1] else text
     return "\n".join(part for part in (_prefix(title, heading_path), body.strip()) if part)
-
-
-def embeddable(text: str) -> str:
-    """`text` without what is no statement of the note: Dataview, Tasks and query fences, inline queries, Templater
-    (`<% … %>`) and comments (`%% … %%`). Code fences stay as they are. Linear."""
-    if "%" not in text and "`" not in text and "~" not in text:
-        return text
-    parts: list[str] = []
-    prose: list[str] = []
-    fence = None
-    dropped = False
-    for line in text.splitlines(keepends=True):
-        if fence:
-            if not dropped:
-                parts.append(line)
-            if fence.closed_by(line.rstrip("\r\n")):
-                fence = None
-            continue
-        fence = fence_of(line)
-        if not fence:
-            prose.append(line)
-            continue
-        dropped = fence_language(line) in _QUERY_FENCES
-        parts.append(_without_code("".join(prose)))
-        prose = []
-        if not dropped:
-            parts.append(line)
-    parts.append(_without_code("".join(prose)))
-    return "".join(parts)
-
-
-def _without_code(prose: str) -> str:
-    prose = _without_spans(_without_spans(prose, "<%", "%>"), "%%", "%%")
-    return _INLINE_QUERY.sub("", prose)
-
-
-def _without_spans(text: str, opening: str, closing: str) -> str:
-    """Cut out each span from `opening` to `closing`; one that is never closed stays."""
-    kept: list[str] = []
-    place = 0
-    while (start := text.find(opening, place)) >= 0 and (end := text.find(closing, start + len(opening))) >= 0:
-        kept.append(text[place:start])
-        place = end + len(closing)
-    kept.append(text[place:])
-    return "".join(kept)

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from kos_assets.domain.chunking import embeddable, embedding_text
+from kos_assets.domain.chunking import embedding_text
+from kos_assets.domain.prose import spoken
 from kos_assets.domain.tokens import TOKENIZER_VERSION
 
-INDEX_RECIPE = 1000 * TOKENIZER_VERSION + 1
+INDEX_RECIPE = 1000 * TOKENIZER_VERSION + 2
 
 CHUNK_TOKENS = 240
 """Most tokens of a chunk, title and heading path included; the embedded model sees 256 with its two marks."""
 
 _TITLE, _KEYWORDS, _PATH, _DATE, _BODY = 2.0, 2.0, 1.0, 1.0, 1.0
 _MEMORY_CHARACTERS = 4000
-_UNDATED = {"none", "mtime"}
+_UNDATED = {"none", "git", "mtime"}
 
 
 def chunk_fields(
@@ -43,7 +44,7 @@ def chunk_fields(
 
 
 def written_day(event_at: datetime | None, event_zone: str | None, event_rule: str) -> date | None:
-    """S10: the day that the source names, on its own calendar; None where the date is only a file's time.
+    """S10: the day that the source names, on its own calendar; None where the date is only a file's or a commit's time.
 
     `event_zone` is `Europe/Berlin`, `UTC` or `+02:00`; one that is not known here reads as UTC.
     """
@@ -64,16 +65,16 @@ def written_day(event_at: datetime | None, event_zone: str | None, event_rule: s
 
 
 def memory_text(heading: str, content: str) -> str:
-    """The text of a memory's own vector: heading and the beginning of the content, code of templates left out.
+    """The text of a memory's own vector: heading and the beginning of the content, what is not said left out.
 
     Cut at 4,000 characters, far beyond any model window here, so that an edit at the end of a long note costs nothing.
     """
-    return embedding_text(heading, (), embeddable(content)[:_MEMORY_CHARACTERS])
+    return embedding_text(heading, (), spoken(content)[:_MEMORY_CHARACTERS])
 
 
 def chunk_text(heading: str, heading_path: Sequence[str], body: str) -> str:
     """The text of a chunk's vector."""
-    return embedding_text(heading, tuple(heading_path), embeddable(body))
+    return embedding_text(heading, tuple(heading_path), body)
 
 
 def text_hash(text: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 from uuid import UUID
@@ -23,7 +24,8 @@ class Named:
 
 
 def _spelled(name: str) -> str:
-    name = name.strip()
+    """Without extension, composed: macOS spells `é` in names as two characters, people type one."""
+    name = name.strip() if name.isascii() else unicodedata.normalize("NFC", name.strip())
     for extension in _EXTENSIONS:
         if name.casefold().endswith(extension):
             return name[: -len(extension)]
@@ -54,6 +56,7 @@ class LinkIndex:
             for alias in {_key(alias) for alias in (*note.aliases, note.title)}:
                 aliases[alias].append(order)
         self._names = {name: sorted(found) for name, found in names.items()}
+        self._tails: dict[str, dict[str, UUID]] = {}
         self._aliases = {name: sorted(found) for name, found in aliases.items()}
 
     def resolve(self, target: str, *, source_path: str) -> UUID | None:
@@ -79,8 +82,22 @@ class LinkIndex:
                 return found
         absolute = _key(written)
         name = absolute.rpartition("/")[2]
-        candidates: Sequence[tuple[int, str, UUID]] = self._names.get(name, ())
         if "/" in absolute:
-            candidates = [item for item in candidates if _key(item[1]).endswith("/" + absolute)]
-        candidates = candidates or self._aliases.get(_key(target), ())
-        return candidates[0][2] if candidates else None
+            named = self._by_tail(name).get(absolute)
+        else:
+            named = next((item[2] for item in self._names.get(name, ())), None)
+        if named is not None:
+            return named
+        return next((item[2] for item in self._aliases.get(_key(target), ())), None)
+
+    def _by_tail(self, name: str) -> dict[str, UUID]:
+        """The notes of one name by the ends of their paths (`b/note`, `a/b/note`), best first: 10,000 links to as many
+        notes called `index` must not cost their product."""
+        tails = self._tails.get(name)
+        if tails is None:
+            tails = self._tails[name] = {}
+            for _, path, note_id in self._names.get(name, ()):
+                parts = _key(path).split("/")
+                for start in range(1, len(parts) - 1):
+                    tails.setdefault("/".join(parts[start:]), note_id)
+        return tails

@@ -65,13 +65,6 @@ def fence_of(line: str) -> _Fence | None:
     return _Fence(match[1])
 
 
-def fence_language(line: str) -> str:
-    """The first word after an opening fence, lower case; empty for none."""
-    match = _FENCE.match(line.rstrip("\r\n"))
-    words = match[2].split() if match else []
-    return words[0].lower() if words else ""
-
-
 class _Outline:
     """The headings that are open at one line."""
 

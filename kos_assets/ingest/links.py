@@ -14,6 +14,7 @@ from kos_assets.store import edges, notes
 from kos_assets.store.database import Row, Session
 
 _KINDS = ("links_to", "embeds")
+_CONNECTS = "connects"
 
 
 def sync_links(session: Session, changed: Sequence[UUID]) -> int:
@@ -38,8 +39,27 @@ def sync_links(session: Session, changed: Sequence[UUID]) -> int:
         if source is not None and destination is not None and source != destination:
             found.setdefault((source, row["kind"], destination), row["anchor"])
     edges.replace_outgoing(session, None if sources is None else sorted(sources), _KINDS, found)
+    _sync_connections(session, index, {row["note_id"]: row["namespace"] for row in names}, targets)
     notes.set_links_hash(session, state)
     return len(found)
+
+
+def _sync_connections(
+    session: Session, index: LinkIndex, namespaces: Mapping[UUID, str], targets: Mapping[UUID, UUID]
+) -> None:
+    """Edges between the notes that a canvas connects, all of them anew: there are few.
+
+    S12: only where one of the two lies in the canvas's own namespace, so that whoever reads both may read the canvas.
+    """
+    edges.replace_outgoing(session, None, (_CONNECTS,), {})
+    for row in notes.connections(session):
+        for source, target, label in row["connections"]:
+            ends = [index.resolve(path, source_path="") for path in (source, target)]
+            memories = [targets.get(memory_id_of_note(end)) for end in ends if end is not None]
+            seen = row["namespace"] in {namespaces[end] for end in ends if end is not None}
+            first, last = memories if len(memories) == len(ends) else (None, None)
+            if seen and first is not None and last is not None and first != last:
+                edges.add(session, first, _CONNECTS, last, detail={"label": label} if label else {})
 
 
 def _members(sources: set[UUID], targets: Mapping[UUID, UUID], names: Sequence[Row]) -> list[UUID]:

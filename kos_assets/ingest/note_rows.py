@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,7 @@ from kos_assets.vault.scan import FileStat
 LONGEST_PATH = 2000
 """Bytes of a path that the store's indexes are sure to hold (their limit is 2,704 with everything beside it)."""
 
-NOTE_RECIPE = 1
+NOTE_RECIPE = 2
 """Raise it with any change of what the same file gives: the next scan reads the whole vault anew."""
 
 _RAW_CONFIDENCE = 0.95
@@ -37,12 +38,23 @@ def recipe(settings: Settings) -> str:
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
 
 
-def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, settings: Settings) -> dict[str, Any]:
-    """Every column of kos.notes but the file's facts. `row_hash` covers all that a memory is made from."""
+def note_row(
+    note: ParsedNote,
+    note_id: UUID,
+    namespace: str,
+    stat: FileStat,
+    settings: Settings,
+    *,
+    committed: datetime | None = None,
+) -> dict[str, Any]:
+    """Every column of kos.notes but the file's facts. `row_hash` covers all that a memory is made from.
+
+    `committed` is when git first saw the file (aware): the date of a note that names none, before the file's own time.
+    """
     chosen = _classified(note)
     provenance = _provenance(note, namespace)
     default_confidence = _RAW_CONFIDENCE if provenance == "raw" else _OUTPUT_CONFIDENCE
-    dated = note.event_at is not None
+    event_at, event_zone, event_rule = _event(note, stat, settings, committed)
     row: dict[str, Any] = {
         "note_id": note_id,
         "source": settings.source,
@@ -59,9 +71,9 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         "author": _author(note),
         "home_path": _home(note),
         "lang": detect(f"{note.title}\n{note.content[:_LANGUAGE_SAMPLE]}"),
-        "event_at": note.event_at if dated else datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC),
-        "event_zone": note.event_zone if dated else settings.time_zone,
-        "event_rule": note.event_rule if dated else "mtime",
+        "event_at": event_at,
+        "event_zone": event_zone,
+        "event_rule": event_rule,
         "source_updated_at": note.updated_at or note.created_at,
         "verified_at": note.verified_at,
         "expires_at": note.expires_at,
@@ -76,6 +88,17 @@ def note_row(note: ParsedNote, note_id: UUID, namespace: str, stat: FileStat, se
         json.dumps(hashed, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
     ).hexdigest()
     return row
+
+
+def _event(
+    note: ParsedNote, stat: FileStat, settings: Settings, committed: datetime | None
+) -> tuple[datetime, str | None, str]:
+    """S10: what the note says, else when git first saw it, else the file's time; the zone; and the rule that chose."""
+    if note.event_at is not None:
+        return note.event_at, note.event_zone, note.event_rule
+    if committed is not None:
+        return committed, settings.time_zone, "git"
+    return datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC), settings.time_zone, "mtime"
 
 
 def _classified(note: ParsedNote) -> Classification:
@@ -161,12 +184,17 @@ def _author(note: ParsedNote) -> str | None:
 
 
 def _structure(note: ParsedNote) -> dict[str, Any]:
-    done = sum(1 for task in note.tasks if task.status in "xX")
+    """Tasks are counted by the mark in their box too: people give their own meanings to `/`, `>`, `!` and others."""
+    states = Counter(task.state for task in note.tasks)
     return {
         "aliases": list(note.aliases),
         "tags": list(note.tags),
         "people": list(note.people),
         "headings": [[heading.level, heading.text] for heading in note.headings],
-        "tasks_open": len(note.tasks) - done,
-        "tasks_done": done,
+        "blocks": list(note.blocks),
+        "tasks": dict(sorted(Counter(task.status.lower() for task in note.tasks).items())),
+        "tasks_open": states["open"],
+        "tasks_done": states["done"],
+        "tasks_cancelled": states["cancelled"],
+        "connections": [[line.source, line.target, line.label] for line in note.connections],
     }

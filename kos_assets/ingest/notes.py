@@ -17,22 +17,22 @@ from uuid import UUID
 from kos_assets.errors import VaultError
 from kos_assets.gate.ends import Ends, read_ends
 from kos_assets.ingest.ledger import sync_ledger
-from kos_assets.ingest.note_rows import LONGEST_PATH, fold_key, home_problem, note_links, note_row, recipe
+from kos_assets.ingest.note_rows import fold_key, home_problem, note_links, note_row, recipe
 from kos_assets.ingest.quarantine import problem_entry, update_quarantine
 from kos_assets.ingest.reports import NotesReport, Progress
+from kos_assets.ingest.trust import notes_only, refuse_mass_deletion, refuse_other_vault
 from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import git, identity, sidecar
-from kos_assets.vault.memory_file import is_reserved
 from kos_assets.vault.namespaces import resolve_namespace
 from kos_assets.vault.note import ParsedNote, parse_note
 from kos_assets.vault.problems import Unreadable
 from kos_assets.vault.scan import FileStat, hidden_by, read, walk
 from kos_assets.vault.stamp import Stamped, Waiting, write_stamp
 
-_MASS_DELETION = 20
-"""Fewer notes than this may all vanish in one scan; of more, at most half, unless the person says that it is meant."""
+_SECOND_LOOK_S = 3.0  # at most, in a scan that has nothing else to do
+_LAST_SECOND = 253_370_764_800  # the year 9999; a forged commit may lie beyond what a date can say
 
 
 @dataclass
@@ -48,6 +48,7 @@ class _Scan:
     parsed: dict[str, ParsedNote]
     touched: set[str]
     ends: Ends
+    commits: dict[str, datetime] = field(default_factory=dict)
 
 
 def sync_notes(
@@ -69,11 +70,16 @@ def sync_notes(
     with store.exclusive("ingest:notes"):
         scan = _look(store, settings, root, progress)
         gone = _vanished(scan)
-        _refuse_mass_deletion(scan, gone, allowed=allow_mass_deletion)
+        moved_in = sum(1 for path in scan.stats if path not in scan.known)
+        refuse_mass_deletion(
+            root, known=len(scan.known), gone=len(gone), moved_in=moved_in, allowed=allow_mass_deletion
+        )
         assignments = _assign(scan, settings)
         _read_renamed(scan, assignments, settings)
+        _read_committed(scan, settings)
         stamps = _stamp(scan, assignments, settings, at)
         _read_stamped(scan, stamps, settings)
+        scan.commits |= _commits(scan)
         with store.transaction(pipeline=True) as session:
             report = _write(session, scan, settings, assignments=assignments, stamps=stamps, gone=gone)
         _write_sidecar(scan, assignments, stamps)
@@ -81,7 +87,7 @@ def sync_notes(
 
 
 def _look(store: Store, settings: Settings, root: Path, progress: Progress | None) -> _Scan:
-    found, unreadable = _without_long_paths(*_without_statements(*walk(root)))
+    found, unreadable = notes_only(*walk(root))
     adoption = sidecar.read_adoption(root)
     ids, problems = sidecar.read_ids(root)
     if problems:
@@ -92,7 +98,7 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
         )
     with store.transaction(pipeline=True) as session:
         installation = store_notes.installation(session)
-        _check_vault(installation, adoption, root)
+        refuse_other_vault(installation, adoption, root)
         sync_ledger(session, root, namespace=settings.default_namespace)
         ends = read_ends(session, root)
         known = {row["path"]: row for row in store_notes.known(session, settings.source)}
@@ -108,38 +114,6 @@ def _look(store: Store, settings: Settings, root: Path, progress: Progress | Non
         if progress and (number % 100 == 0 or number == len(candidates)):
             progress("notes", number, len(candidates))
     return scan
-
-
-def _without_statements(
-    found: Sequence[FileStat], unreadable: Sequence[Unreadable]
-) -> tuple[list[FileStat], list[Unreadable]]:
-    """Files of statements are no notes: ingest/statements.py answers for them (V9)."""
-    return [stat for stat in found if not is_reserved(stat.path)], [
-        item for item in unreadable if not is_reserved(item.path)
-    ]
-
-
-def _without_long_paths(
-    found: Sequence[FileStat], unreadable: Sequence[Unreadable]
-) -> tuple[list[FileStat], list[Unreadable]]:
-    """Paths that the store's indexes cannot hold, set aside: one such file must not block the rest (V4)."""
-    long = {stat.path for stat in found if len(stat.path.encode()) > LONGEST_PATH}
-    reason, fix = f"the path is longer than {LONGEST_PATH:,} bytes", "move it higher up, or shorten its folders"
-    blocked = [Unreadable(path, "path_too_long", reason, fix) for path in sorted(long)]
-    return [stat for stat in found if stat.path not in long], [*unreadable, *blocked]
-
-
-def _check_vault(row: Row | None, adoption: sidecar.Adoption | None, root: Path) -> None:
-    """Another vault under the same store would read as "everything was deleted": refuse it."""
-    if row is None:
-        return
-    same_id = adoption is not None and row["vault_id"] == adoption.vault_id
-    if not same_id and row["vault_root"] != str(root.resolve()):
-        raise VaultError(
-            f"This installation belongs to the vault {row['vault_root']}, not to {root}.",
-            why="Scanning another vault would mark every note of the first one as deleted.",
-            fix="Use another KOS_DATA_DIR (or database) for it. A vault that `kos init` adopted can be moved freely.",
-        )
 
 
 def _differs(row: Row | None, stat: FileStat) -> bool:
@@ -180,23 +154,25 @@ def _read_renamed(scan: _Scan, assignments: Mapping[str, identity.Assignment], s
             _read(scan, scan.stats[path], settings)
 
 
+def _read_committed(scan: _Scan, settings: Settings) -> None:
+    """S10: a note that its file's own time dates may have been committed since, and a rebuild would date it by that."""
+    waiting = [
+        path
+        for path, row in scan.known.items()
+        if row["event_rule"] == "mtime" and path in scan.stats and path not in scan.parsed
+    ]
+    committed = git.tracked(scan.root, waiting, timeout_s=_SECOND_LOOK_S)
+    for path, moment in git.first_commit_times(scan.root, committed, timeout_s=_SECOND_LOOK_S).items():
+        if moment < _LAST_SECOND:
+            _read(scan, scan.stats[path], settings)
+            scan.commits[path] = datetime.fromtimestamp(moment, UTC)
+
+
 def _vanished(scan: _Scan) -> list[str]:
     """Known paths where no note stands any more. What is only out of sight is not known to be gone (V4); a conflict
     copy is in plain sight and set aside for good."""
     hiding = [item for item in scan.unreadable if item.code != "sync_conflict"]
     return [path for path in scan.known if path not in scan.stats and hidden_by(path, hiding) is None]
-
-
-def _refuse_mass_deletion(scan: _Scan, gone: Sequence[str], *, allowed: bool) -> None:
-    moved_in = sum(1 for path in scan.stats if path not in scan.known)
-    lost = len(gone) - moved_in
-    if allowed or lost <= _MASS_DELETION or lost * 2 <= len(scan.known):
-        return
-    raise VaultError(
-        f"{len(gone)} of {len(scan.known)} notes are gone from {scan.root}; nothing was changed.",
-        why="That looks like an unmounted drive or a half-finished synchronisation.",
-        fix="If it is meant, run `kos ingest --allow-mass-deletion`.",
-    )
 
 
 def _assign(scan: _Scan, settings: Settings) -> dict[str, identity.Assignment]:
@@ -248,6 +224,13 @@ def _read_stamped(scan: _Scan, stamps: Mapping[str, Stamped | Waiting], settings
                 scan.touched.discard(path)
 
 
+def _commits(scan: _Scan) -> dict[str, datetime]:
+    """S10: when git first saw the notes that name no date of their own; one question for all of them."""
+    undated = sorted(path for path, note in scan.parsed.items() if note.event_at is None and path not in scan.commits)
+    times = git.first_commit_times(scan.root, undated)
+    return {path: datetime.fromtimestamp(seconds, UTC) for path, seconds in times.items() if seconds < _LAST_SECOND}
+
+
 @dataclass
 class _Changes:
     """What one scan has to write: whole notes with their links, facts of files alone, problems."""
@@ -282,7 +265,8 @@ def _changes(
         if same and note.event_at is not None:  # an undated note's date is the file's time, which has moved
             found.touched.append(facts)
             continue
-        found.rows.append({**note_row(note, item.note_id, namespace, _standing(stat, stamp), settings), **facts})
+        standing, committed = _standing(stat, stamp), scan.commits.get(path)
+        found.rows.append({**note_row(note, item.note_id, namespace, standing, settings, committed=committed), **facts})
         found.links += note_links(note, item.note_id)
     return found
 

@@ -13,7 +13,7 @@ _SQL = blocks("notes")
 
 
 def known(session: Session, source: str) -> list[Row]:
-    """Every standing note of a source: note_id, path, size_bytes, mtime_ns, file_hash, content_hash, stamped."""
+    """Every standing note of a source: note_id, path, size_bytes, mtime_ns, two hashes, stamped, event_rule."""
     return session.rows(_SQL["known"], source=source)
 
 
@@ -43,8 +43,13 @@ def replace_links(session: Session, note_ids: Sequence[UUID], links: Sequence[Ma
 
 
 def names(session: Session) -> list[Row]:
-    """What each standing note can be linked by: note_id, path, title, aliases."""
+    """What each standing note can be linked by: note_id, path, title, namespace, aliases."""
     return session.rows(_SQL["names"])
+
+
+def connections(session: Session) -> list[Row]:
+    """Lines between files on canvases: path and namespace of the canvas, a list of [source, target, label]."""
+    return session.rows(_SQL["connections"])
 
 
 def links(session: Session, note_ids: Sequence[UUID] | None) -> list[Row]:

@@ -1,7 +1,7 @@
 -- The index of the vault's files.
 
 -- name: known
-select note_id, path, size_bytes, mtime_ns, file_hash, content_hash, stamped
+select note_id, path, size_bytes, mtime_ns, file_hash, content_hash, stamped, event_rule
 from kos.notes where source = %(source)s and deleted_at is null;
 
 -- name: upsert
@@ -49,8 +49,13 @@ from unnest(
 ) as l (note_id, ordinal, kind, target, anchor, line);
 
 -- name: names
-select note_id, path, title, structure -> 'aliases' as aliases
+select note_id, path, title, namespace, structure -> 'aliases' as aliases
 from kos.notes where deleted_at is null;
+
+-- name: connections
+select path, namespace, structure -> 'connections' as connections
+from kos.notes where deleted_at is null and jsonb_array_length(structure -> 'connections') > 0
+order by path;
 
 -- name: links
 select l.note_id, n.path, l.ordinal, l.kind, l.target, l.anchor

@@ -1,20 +1,22 @@
-"""When the thing happened (S10): dates written in frontmatter, in file names and in headings.
+"""When the thing happened (S10): dates written in frontmatter, in file names, in headings and in text.
 
-Here: recognising a written date and turning it into an aware UTC time with the zone it was written in. Not here: file
-times (the caller falls back to them) and the clock.
+Here: recognising a written date and turning it into an aware UTC time with the zone it was written in. Not here: which
+of a text's dates is the note's (lead.py), the words of languages (date_words.py), file times and the clock.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from kos_assets.vault.date_words import ENGLISH_MONTHS, MONTHS, ZONES
 from kos_assets.vault.yaml_block import Json
 
 EVENT_KEYS: Final = (
@@ -26,43 +28,48 @@ UPDATED_KEYS: Final = (
     "updated", "updatedat", "dateupdated", "modified", "modifiedat", "datemodified", "lastmod", "lastmodified",
     "lastupdated",
 )  # fmt: skip
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-         "september sep sept", "october oct", "november nov", "december dec"),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
 _TIME = (
-    r"(?:(?:(?:[ ,_T]|\sat\s|\s-\s)\s?(?=\d{1,2}[:.h-])|[T_-](?=(?:\d{4}|\d{6})(?!\d)))"  # compact only after T, _ or -
+    r"(?:(?:(?:[ ,_T]|,?\s(?:at|um|om|à|às|alle|a\slas|kl\.?|в)\s|\s-\s)\s?(?=\d{1,2}[:.h-])"
+    r"|[T_-](?=(?:\d{4}|\d{6})(?!\d)))"  # compact only after T, _ or -
     r"(?P<H>2[0-3]|[01]?\d)[:.h-]?(?P<M>[0-5]\d)(?:[:.-]?(?P<S>[0-5]\d)(?:[.,](?P<F>\d{1,9}))?)?(?!\d)"
-    r"(?:\s?(?P<P>[AP])\.?M\b)?)?"
+    r"(?:\s?(?P<P>[AP])\.?M\b)?(?:\s?Uhr\b)?)?"
 )
-_ZONE = r"(?:\s?(?P<Z>(?:Z|UTC|GMT)\b|[+-](?:0\d|1[0-4]):?[0-5]\d))?"
+_ZONE = (
+    r"(?:\s?[\[(]?(?P<Z>(?:UTC|GMT)?[+-](?:0\d|1[0-4]):?[0-5]\d|(?:UTC|GMT)[+-]\d{1,2}(?!\d)"
+    rf"|(?:{'|'.join(ZONES)})\b|[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+){{1,2}}))?"
+)
 _YEAR = r"(?<!\d)(?P<y>(?:1[5-9]|2[01])\d\d)"
 _MONTH, _DAY = r"(?P<m>0?[1-9]|1[0-2])", r"(?P<d>0?[1-9]|[12]\d|3[01])"
-_WORD = "|".join(_MONTHS)
-_WRITTEN = tuple(
+_ENGLISH = "|".join(name for names in ENGLISH_MONTHS for name in names.split())
+_WORD = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
+_COMPACT = re.compile(
+    rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])"
+    rf"(?:[T_ -]?(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?)?{_ZONE}(?!\d)",
+    re.IGNORECASE,
+)
+_SPELLED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"{_YEAR}(?P<sep>[-/._]){_MONTH}(?P=sep){_DAY}(?!\d){_TIME}{_ZONE}",
-        rf"{_YEAR}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])"
-        rf"(?:[T_ -]?(?P<H>[01]\d|2[0-3])(?P<M>[0-5]\d)(?P<S>[0-5]\d)?)?{_ZONE}(?!\d)",
-        rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?!\d)",
-        rf"{_YEAR}\s?年\s?{_MONTH}\s?月\s?{_DAY}\s?[日号]",
+        rf"{_YEAR}\s?[年년]\s?{_MONTH}\s?[月월]\s?{_DAY}\s?[日号號일]{_TIME}{_ZONE}",
+        rf"{_YEAR}\.\s{_MONTH}\.\s{_DAY}(?!\d)\.?{_TIME}{_ZONE}",
         rf"(?<!\d){_DAY}\.\s?{_MONTH}\.\s?{_YEAR}(?!\d){_TIME}{_ZONE}",
-        rf"(?<!\d){_DAY}(?:st|nd|rd|th|\.)?\s(?P<name>{_WORD})\.?,?\s{_YEAR}(?!\d){_TIME}{_ZONE}",
-        rf"\b(?P<name>{_WORD})\.?\s{_DAY}(?:st|nd|rd|th)?,?\s{_YEAR}(?!\d){_TIME}{_ZONE}",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th|er|\.|º|°)?\s(?:(?:de|of)\s|d['’])?(?P<name>{_WORD})\.?,?\s(?:del?\s)?"
+        rf"{_YEAR}(?!\d)(?:\s?г(?:\.|ода))?{_TIME}{_ZONE}",
+        rf"\b(?P<name>{_ENGLISH})\.?\s{_DAY}(?:st|nd|rd|th)?,?\s{_YEAR}(?!\d){_TIME}{_ZONE}",
+        rf"(?<![\d/.-])(?P<a>\d{{1,2}})(?P<sep>[/-])(?P<b>\d{{1,2}})(?P=sep){_YEAR}(?![\d/-]){_TIME}{_ZONE}",
     )
 )
+_WRITTEN = (_SPELLED[0], _COMPACT, re.compile(rf"{_YEAR}-?W(?P<w>0[1-9]|[1-4]\d|5[0-3])(?!\d)"), *_SPELLED[1:])
+_FOUR_DIGITS = re.compile(r"\d{4}")
 _MONTH_NOTE = re.compile(r"(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])\Z")
 _DAY_FOLDERS = re.compile(r"(?:^|/)(?P<y>(?:19|20)\d\d)/(?P<m>0[1-9]|1[0-2])/(?P<d>0[1-9]|[12]\d|3[01])\Z")
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d")
 _SECONDS, _MILLIS = (5 * 10**8, 5 * 10**9), (10**11, 10**13)  # 1985 to 2128, 1973 to 2286
 _DIGITS_TO = 10**14
 _NOON = 12
+_MONTHS_A_YEAR = 12
+_FARTHEST_MINUTES = 15 * 60
 _MAX_WRITTEN = 120  # characters of a value or heading that are looked at
 
 
@@ -111,6 +118,7 @@ def written(value: Json, zone: dt.tzinfo) -> When | None:
     if not isinstance(value, str):
         return None
     text = value.strip().strip("\"'[]").strip()[:_MAX_WRITTEN]
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if text.isdigit() and text.isascii():
         return _number(int(text), zone) or found(text, zone)
     if _MAIL.match(text):
@@ -126,15 +134,26 @@ def written(value: Json, zone: dt.tzinfo) -> When | None:
 
 
 def found(text: str, zone: dt.tzinfo) -> When | None:
-    """The first date inside a line of text (a file name, a heading)."""
-    text = text[:_MAX_WRITTEN]
-    best: tuple[int, When] | None = None
-    for pattern in _WRITTEN:
-        match = pattern.search(text)
-        when = _matched(match, zone) if match else None
-        if match and when and (best is None or match.start() < best[0]):
-            best = (match.start(), when)
-    return best[1] if best else None
+    """The first date inside a line of text (a file name, a heading); None when the first may be two dates."""
+    return next((when for _, when in _all_in(text, zone, _WRITTEN)), None)
+
+
+def spelled(text: str, zone: dt.tzinfo) -> list[tuple[int, When | None]]:
+    """Where dates stand in a line of prose; None for one that may be two (`03/04/2026`). Bare numbers are no dates."""
+    return _all_in(text, zone, _SPELLED)
+
+
+def _all_in(text: str, zone: dt.tzinfo, patterns: Sequence[re.Pattern[str]]) -> list[tuple[int, When | None]]:
+    text = unicodedata.normalize("NFKC", text[:_MAX_WRITTEN]) if not text.isascii() else text[:_MAX_WRITTEN]
+    if _FOUR_DIGITS.search(text) is None:
+        return []
+    places: dict[int, When | None] = {}
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            when = _matched(match, zone)
+            if when is not None or _is_ambiguous(match):
+                places.setdefault(match.start(), when)
+    return sorted(places.items(), key=lambda item: item[0])
 
 
 def in_path(path: str, zone: dt.tzinfo) -> When | None:
@@ -161,7 +180,7 @@ def from_keys(properties: Mapping[str, Json], keys: Iterable[str], zone: dt.tzin
 
 def _number(value: int, zone: dt.tzinfo) -> When | None:
     """20260304, 202603041030 and 20260304103000 are dates; other numbers are seconds or milliseconds since 1970."""
-    match = _WRITTEN[1].fullmatch(str(value)) if 0 < value < _DIGITS_TO else None
+    match = _COMPACT.fullmatch(str(value)) if 0 < value < _DIGITS_TO else None
     compact = _matched(match, zone) if match else None
     if compact:
         return compact
@@ -175,11 +194,7 @@ def _number(value: int, zone: dt.tzinfo) -> When | None:
 def _matched(match: re.Match[str], zone: dt.tzinfo) -> When | None:
     part = match.groupdict()
     try:
-        if part.get("w"):
-            day = dt.date.fromisocalendar(int(part["y"]), int(part["w"]), 1)
-        else:
-            month = _MONTHS[part["name"].lower()] if part.get("name") else int(part["m"])
-            day = dt.date(int(part["y"]), month, int(part.get("d") or 1))
+        day = dt.date.fromisocalendar(int(part["y"]), int(part["w"]), 1) if part.get("w") else _day(part)
     except ValueError:
         return None
     if part.get("H") is None:
@@ -192,14 +207,43 @@ def _matched(match: re.Match[str], zone: dt.tzinfo) -> When | None:
     return _when(dt.datetime.combine(day, clock), zone, dated=False)
 
 
+def _day(part: Mapping[str, str | None]) -> dt.date:
+    """Raises ValueError for a day that no calendar has, and for one that may be two."""
+    year = int(part["y"] or 0)
+    if part.get("a"):
+        first, second = int(part["a"] or 0), int(part["b"] or 0)
+        if first <= _MONTHS_A_YEAR and second <= _MONTHS_A_YEAR and first != second:
+            raise ValueError("the day may be the month")
+        return dt.date(year, min(first, second), max(first, second))
+    month = MONTHS[(part["name"] or "").casefold()] if part.get("name") else int(part["m"] or 0)
+    return dt.date(year, month, int(part.get("d") or 1))
+
+
+def _is_ambiguous(match: re.Match[str]) -> bool:
+    """Two numbers that may each be the month: no guess is made about the writer's country."""
+    part = match.groupdict()
+    return bool(part.get("a")) and 1 <= int(part["a"]) <= _MONTHS_A_YEAR and 1 <= int(part["b"]) <= _MONTHS_A_YEAR
+
+
 def _offset(text: str | None) -> dt.tzinfo | None:
+    """`+02:00`, `UTC+2`, `CEST`, `Europe/Berlin`; None for what names no zone."""
     if text is None:
         return None
-    if text[0] not in "+-":
-        return dt.UTC
-    digits = text[1:].replace(":", "")
-    delta = dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return dt.timezone(-delta if text[0] == "-" else delta)
+    if text.upper() in ZONES:
+        return _fixed(ZONES[text.upper()] * 60)
+    if "/" in text:
+        try:
+            return ZoneInfo(text)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return None
+    offset = text.upper().removeprefix("UTC").removeprefix("GMT")
+    digits = offset[1:].replace(":", "")
+    minutes = int(digits[:2]) * 60 + int(digits[2:] or 0)
+    return _fixed(-minutes if offset[0] == "-" else minutes) if minutes <= _FARTHEST_MINUTES else None
+
+
+def _fixed(minutes: float) -> dt.tzinfo:
+    return dt.timezone(dt.timedelta(minutes=minutes)) if minutes else dt.UTC
 
 
 def _when(moment: dt.datetime, zone: dt.tzinfo, *, dated: bool) -> When | None:

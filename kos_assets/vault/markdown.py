@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote
 
+from kos_assets.domain.prose import code_spans
+
 LinkKind = Literal["wikilink", "embed", "markdown"]
+TaskState = Literal["open", "done", "cancelled"]
+_TASK_STATES: dict[str, TaskState] = {"x": "done", "X": "done", "-": "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,25 @@ class Task:
     text: str
     line: int
 
+    @property
+    def state(self) -> TaskState:
+        """`x` is done, `-` cancelled; every other mark is a task that is not finished, whatever it means to people."""
+        return _TASK_STATES.get(self.status, "open")
+
 
 @dataclass(slots=True)
 class Structure:
-    """What scan() found, in the order of the text. `tags` are without #, first spelling kept."""
+    """What scan() found, in the order of the text. `tags` are without #, first spelling kept; `blocks` without ^.
+
+    `conflicts` are the lines where a conflict begins that a merge left in the text.
+    """
 
     headings: list[Heading] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
+    conflicts: list[int] = field(default_factory=list)
 
 
 _FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
@@ -63,7 +77,7 @@ _LIST = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?\Z")
 _CLOSING = re.compile(r"(?:^|[ \t])#+\Z")
 _TASK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}\[(.)\](?:[ \t]+(.*))?\Z")
-_TICKS = re.compile(r"`+")
+_BLOCK_ID = re.compile(r"(?:^|(?<=\s))\^([A-Za-z0-9-]+)\s*\Z")
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _INLINE = re.compile(
     r"(!?)\[([^\[\]\n]*)\]\([ \t]{0,4}(?:<([^<>\n]*)>|([^\s()<>\[\]]*(?:\([^\s()<>\[\]]*\)[^\s()<>\[\]]*)*))"
@@ -76,6 +90,7 @@ _WORDS = re.compile(r"\w")
 _CLOSERS = {"%%": "%%", "<!--": "-->"}
 _MARKS = re.compile("%%|<!--|-->")
 _TAB = 4
+_LONGEST_ID = 200
 
 
 class _Scanner:
@@ -91,6 +106,7 @@ class _Scanner:
         self.paragraph: tuple[int, str] | None = None  # a one-line paragraph that an underline would make a heading
         self.prose: int | None = None  # the first line that says something, above all headings
         self.seen_tags: set[str] = set()
+        self.conflict = 0  # the line where the first side of a conflict begins
         self.last_closer = {closer: _line_index(text, text.rfind(closer)) for closer in _CLOSERS.values()}
 
     def line(self, index: int, number: int, raw: str) -> None:
@@ -103,6 +119,8 @@ class _Scanner:
                 return
         elif not self.closer and self._opens_code(raw, body, quoted):
             return
+        if raw[0] in "<>" and raw[1:7] == raw[0] * 6:
+            self._conflict(number, raw)
         shown = self._visible(index, raw) if self.closer or "`" in raw or "%%" in raw or "<!--" in raw else raw
         if not shown.strip():
             self.after_blank, self.paragraph = not body, None
@@ -111,6 +129,13 @@ class _Scanner:
             self._flow(number, raw, body, quoted)
         self._inline(number, raw, shown)
         self.after_blank = False
+
+    def _conflict(self, number: int, raw: str) -> None:
+        if raw[0] == "<":
+            self.conflict = number
+        elif self.conflict:
+            self.found.conflicts.append(self.conflict)
+            self.conflict = 0
 
     def _still_fenced(self, body: str, quoted: bool) -> bool:
         if self.fence_quoted and not quoted:
@@ -215,6 +240,10 @@ class _Scanner:
         if "#" in shown:
             for match in _TAG.finditer(shown):
                 self._tag(match.group(1))
+        if "^" in shown:
+            block = _BLOCK_ID.search(shown, max(0, len(shown) - _LONGEST_ID))
+            if block:
+                self.found.blocks.append(block.group(1))
 
     def _tag(self, text: str) -> None:
         tag = text.strip("/")
@@ -292,25 +321,18 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def without_links(line: str) -> str:
+    """The line with its links masked, same length."""
+    return _INLINE.sub(_masked, _WIKI.sub(_masked, line)) if "[" in line else line
+
+
 def _without_code_spans(line: str) -> str:
-    """Code spans blanked out, same length: a run of backticks closes at the next run of the same length."""
-    runs = [(match.start(), match.end()) for match in _TICKS.finditer(line)]
-    later: dict[int, list[int]] = {}
-    for place in range(len(runs) - 1, -1, -1):
-        later.setdefault(runs[place][1] - runs[place][0], []).append(place)
+    """Code spans blanked out, same length."""
     parts: list[str] = []
-    at = place = 0
-    while place < len(runs):
-        start, end = runs[place]
-        same = later[end - start]
-        while same and same[-1] <= place:
-            same.pop()
-        if same:
-            place = same[-1]
-            stop = runs[place][1]
-            parts.append(line[at:start] + " " * (stop - start))
-            at = stop
-        place += 1
+    at = 0
+    for start, end in code_spans(line):
+        parts.append(line[at:start] + " " * (end - start))
+        at = end
     return "".join(parts) + line[at:]
 
 

@@ -1,7 +1,7 @@
 """One note: from a file's bytes to everything that the rest of the house needs to know about it (V1, V3, V4, G6).
 
-Here: the meaning of frontmatter keys, the title, people, dates, hashes. Not here: reading files (scan.py), whose id it
-is (identity.py), what becomes of it.
+Here: the title, the date, the hashes, what is put together of the others. Not here: the values of keys (values.py),
+reading files (scan.py), whose id it is (identity.py), what becomes of it.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
 from uuid import UUID
 
-from kos_assets.vault import dates, frontmatter, markdown, textcode
+from kos_assets.vault import canvas, dates, frontmatter, markdown, textcode
+from kos_assets.vault.canvas import Canvas, Connection
+from kos_assets.vault.lead import lead_date
 from kos_assets.vault.markdown import Heading, Link, Task
 from kos_assets.vault.problems import Problem, Unreadable
 from kos_assets.vault.stamp import unstamped
+from kos_assets.vault.values import WIKI_VALUE, Values
 from kos_assets.vault.yaml_block import Json
 
-MEMORY_TYPES: Final = frozenset(("episodic", "semantic", "procedural", "working"))
 _FOLDER_STEMS = frozenset(("index", "readme", "_index"))
-_PEOPLE_KEYS = ("people", "attendees", "participants", "author", "authors", "from", "to", "cc")
 _TEMPLATE_MARKS = ("<%", "{{")
-_WIKI_VALUE = re.compile(r"!?\[\[([^\[\]]+)\]\]")
-_PEOPLE_SPLIT = re.compile(r"\s*;\s*|(?<=>)\s*,\s*")
-_LETTER = re.compile(r"[^\W\d_]")
 _DOTTED = re.compile(r"[\w-]+(?:\.[\w-]+)+\Z")
+_DATED_HEADINGS = 20
+_MOST_CONFLICTS = 20
 _DEEP_DOTS = 3  # segments that make a dotted name a Dendron path even without Dendron's id
 
 
@@ -40,7 +39,8 @@ class ParsedNote:
     (R2). `links` starts with those of the properties (`up: "[[Home]]"`), given as line 1. `content_hash` leaves out the
     stamp, so that stamping and moving never change it; `body_hash` is over the body with whitespace folded (the
     equality of G6), None for an empty body. `event_at` is None with rule `none` when the note names no date.
-    `stampable` is False when the head of the file has a problem: its id belongs in the sidecar.
+    `stampable` is False when the head of the file has a problem, and for a canvas: its id belongs in the sidecar.
+    `connections` are a canvas's lines between files; its `body` is made from its cards.
     """
 
     path: str
@@ -54,6 +54,7 @@ class ParsedNote:
     links: tuple[Link, ...]
     headings: tuple[Heading, ...]
     tasks: tuple[Task, ...]
+    blocks: tuple[str, ...]
     people: tuple[str, ...]
     kos_id: UUID | None
     kos_namespace: str | None
@@ -73,6 +74,7 @@ class ParsedNote:
     body_hash: str | None
     stampable: bool
     problems: tuple[Problem, ...]
+    connections: tuple[Connection, ...] = ()
 
 
 def parse_note(path: str, data: bytes, *, zone: dt.tzinfo = dt.UTC) -> ParsedNote | Unreadable:
@@ -84,14 +86,19 @@ def parse_note(path: str, data: bytes, *, zone: dt.tzinfo = dt.UTC) -> ParsedNot
         reason = "the file holds binary data, not text"
         return Unreadable(path, "binary", reason, "move it out of the vault, or save it as UTF-8 text")
     clean = textcode.to_utf8(data)
+    of_kind = _canvas_note if path.lower().endswith(canvas.SUFFIX) else _markdown_note
+    return of_kind(path, data, clean, zone)
+
+
+def _markdown_note(path: str, data: bytes, clean: textcode.Utf8, zone: dt.tzinfo) -> ParsedNote:
     head = frontmatter.parse(clean.data)
     body = textcode.normal_newlines(clean.data[head.body_start :].decode())
     body_line = textcode.normal_newlines(clean.data[: head.body_start].decode()).count("\n") + 1
     found = markdown.scan(body, body_line)
     title, title_rule = _title(path, head, found.headings)
-    values = _Values(head.properties)
+    values = Values(head.properties)
     zone = dates.zone_of(head.properties, zone)
-    event, event_rule = _event(path, head.properties, found.headings, zone)
+    event, event_rule = _event(path, head.properties, found.headings, body, zone)
     folded = " ".join(body.split())
     return ParsedNote(
         path=path,
@@ -105,6 +112,7 @@ def parse_note(path: str, data: bytes, *, zone: dt.tzinfo = dt.UTC) -> ParsedNot
         links=(*_property_links(dict(head.properties)), *found.links),
         headings=tuple(found.headings),
         tasks=tuple(found.tasks),
+        blocks=tuple(dict.fromkeys(found.blocks)),
         people=values.people(),
         kos_id=values.kos_id(),
         kos_namespace=values.namespace(),
@@ -123,13 +131,64 @@ def parse_note(path: str, data: bytes, *, zone: dt.tzinfo = dt.UTC) -> ParsedNot
         content_hash=sha256(unstamped(data)),
         body_hash=sha256(folded.encode()) if folded else None,
         stampable=head.sound and not clean.problems and values.stamp_sound,
-        problems=clean.problems + head.problems + tuple(values.problems),
+        problems=clean.problems + head.problems + tuple(values.problems) + _conflicts(found.conflicts),
+    )
+
+
+def _canvas_note(path: str, data: bytes, clean: textcode.Utf8, zone: dt.tzinfo) -> ParsedNote | Unreadable:
+    """A board: its name is its title, its cards are its text; it has no frontmatter, so its name alone may date it."""
+    board = canvas.read_canvas(clean.data.decode())
+    if not isinstance(board, Canvas):
+        reason = f"the canvas is no JSON Canvas; line {board.line}: {board.reason}"
+        return Unreadable(path, "canvas_broken", reason, f"correct line {board.line}, or restore the file")
+    file = PurePosixPath(path)
+    named = dates.in_path(path, zone)
+    found, folded = board.found, " ".join(board.body.split())
+    return ParsedNote(
+        path=path,
+        title=" ".join(file.stem.split()) or file.name,
+        title_rule="filename",
+        body=board.body,
+        content=board.body,
+        body_line=1,
+        aliases=(),
+        tags=_tags(Values({}), found.tags),
+        links=tuple(found.links),
+        headings=tuple(found.headings),
+        tasks=tuple(found.tasks),
+        blocks=tuple(dict.fromkeys(found.blocks)),
+        people=(),
+        kos_id=None,
+        kos_namespace=None,
+        home=None,
+        memory_type=None,
+        confidence=None,
+        event_at=named.at if named else None,
+        event_zone=named.zone if named else None,
+        event_rule="filename" if named else "none",
+        created_at=None,
+        updated_at=None,
+        verified_at=None,
+        expires_at=None,
+        properties={},
+        file_hash=sha256(data),
+        content_hash=sha256(data),
+        body_hash=sha256(folded.encode()) if folded else None,
+        stampable=False,
+        problems=(*clean.problems, *board.problems),
+        connections=tuple(board.connections),
     )
 
 
 def sha256(data: bytes) -> str:
     """Hex digest."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _conflicts(lines: list[int]) -> tuple[Problem, ...]:
+    reason = "both sides of a conflict stand in the text, as git or a synchronisation left them"
+    fix = "keep one side and delete the lines <<<<<<<, ======= and >>>>>>>"
+    return tuple(Problem("merge_conflict", line, reason, fix) for line in lines[:_MOST_CONFLICTS])
 
 
 def _content(body: str, body_line: int, title: str, headings: list[Heading]) -> str:
@@ -180,17 +239,32 @@ def _title_value(head: frontmatter.Frontmatter, key: str) -> str:
 
 
 def _event(
-    path: str, properties: Mapping[str, Json], headings: list[Heading], zone: dt.tzinfo
+    path: str, properties: Mapping[str, Json], headings: list[Heading], body: str, zone: dt.tzinfo
 ) -> tuple[dates.When | None, str]:
-    """When the thing happened and what said so: frontmatter, file name, first heading, or nothing (S10)."""
+    """When the thing happened and what said so: frontmatter, file name, headings, text, or nothing (S10)."""
     given = dates.from_keys(properties, dates.EVENT_KEYS, zone)
     if given:
         return given[0], f"frontmatter:{given[1]}"
     named = dates.in_path(path, zone)
     if named:
         return named, "filename"
-    headed = dates.found(headings[0].text, zone) if headings else None
-    return (headed, "heading") if headed else (None, "none")
+    headed = _heading_date(headings, zone)
+    if headed:
+        return headed, "heading"
+    told = lead_date(body, zone)
+    return (told, "text") if told else (None, "none")
+
+
+def _heading_date(headings: list[Heading], zone: dt.tzinfo) -> dates.When | None:
+    """The first heading's date, else the only day that the headings name."""
+    days: dict[dt.date, dates.When] = {}
+    for number, heading in enumerate(headings[:_DATED_HEADINGS]):
+        when = dates.found(heading.text, zone)
+        if when and number == 0:
+            return when
+        if when:
+            days.setdefault(when.at.date(), when)
+    return next(iter(days.values())) if len(days) == 1 else None
 
 
 def _time(properties: Mapping[str, Json], keys: tuple[str, ...], zone: dt.tzinfo) -> dt.datetime | None:
@@ -198,7 +272,7 @@ def _time(properties: Mapping[str, Json], keys: tuple[str, ...], zone: dt.tzinfo
     return given[0].at if given else None
 
 
-def _tags(values: _Values, inline: list[str]) -> tuple[str, ...]:
+def _tags(values: Values, inline: list[str]) -> tuple[str, ...]:
     given = (word for text in values.texts(("tags", "tag")) for word in re.split(r"[\s,]+", text))
     unique: dict[str, str] = {}
     for tag in (*given, *inline):
@@ -208,117 +282,13 @@ def _tags(values: _Values, inline: list[str]) -> tuple[str, ...]:
     return tuple(unique.values())
 
 
-class _Values:
-    """Reads typed values out of the properties, and notes what is wrong with them."""
-
-    def __init__(self, properties: Mapping[str, Json]) -> None:
-        self.properties = properties
-        self.problems: list[Problem] = []
-        self.stamp_sound = True
-
-    def _problem(self, code: str, reason: str, fix: str) -> None:
-        self.problems.append(Problem(code, None, reason, fix))
-
-    def text(self, key: str) -> str | None:
-        value = self.properties.get(key)
-        if value is None or isinstance(value, list | dict | bool):
-            return None
-        return " ".join(str(value).split()) or None
-
-    def texts(self, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """A list, or one text with commas; wikilinks unwrapped; without repetitions."""
-        found: dict[str, None] = {}
-        for key in keys:
-            for item in _leaves(self.properties.get(key)):
-                parts = item.split(",") if isinstance(self.properties.get(key), str) else [item]
-                found.update(dict.fromkeys(" ".join(part.split()) for part in parts))
-        found.pop("", None)
-        return tuple(found)
-
-    def people(self) -> tuple[str, ...]:
-        """Names as written (`Ada`, `Ada Byron <ada@example.org>`), from every property that names people."""
-        forms = {dates.key_form(name): value for name, value in self.properties.items()}
-        found: dict[str, None] = {}
-        for key in _PEOPLE_KEYS:
-            value = forms.get(key)
-            for item in _leaves(value):
-                parts = _PEOPLE_SPLIT.split(item)
-                if isinstance(value, str) and "<" not in item:
-                    parts = [name for part in parts for name in part.split(",")]
-                found.update(dict.fromkeys(" ".join(part.split()).lstrip("@") for part in parts))
-        return tuple(name for name in found if _LETTER.search(name) and "://" not in name)
-
-    def kos_id(self) -> UUID | None:
-        value = self.properties.get("kos_id")
-        if value is None:
-            self.stamp_sound = "kos_id" not in self.properties
-            return None
-        try:
-            return UUID(value if isinstance(value, str) else "")
-        except ValueError:
-            self.stamp_sound = False
-            self._problem("kos_id_invalid", "the property kos_id holds no id", "delete the property kos_id")
-            return None
-
-    def namespace(self) -> str | None:
-        """As written; anything but text comes back as text, so that it is refused rather than ignored (V9)."""
-        value = self.properties.get("kos_namespace")
-        return None if value is None else str(value).strip()
-
-    def memory_type(self) -> str | None:
-        explicit, plain = self.text("memory_type"), self.text("type")
-        if explicit and explicit.casefold() not in MEMORY_TYPES:
-            self._problem(
-                "memory_type_unknown",
-                f"memory_type is {explicit[:40]!r}",
-                f"use one of {', '.join(sorted(MEMORY_TYPES))}",
-            )
-        chosen = (explicit or plain or "").casefold()
-        return chosen if chosen in MEMORY_TYPES else None
-
-    def confidence(self) -> float | None:
-        value = self.properties.get("confidence")
-        if value is None:
-            return None
-        try:
-            number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
-        except ValueError:
-            number = -1.0
-        if 0 <= number <= 1:
-            return number
-        self._problem("confidence_invalid", "confidence is not a number from 0 to 1", "write a number such as 0.8")
-        return None
-
-    def time(self, key: str, zone: dt.tzinfo) -> dt.datetime | None:
-        value = self.properties.get(key)
-        if value is None:
-            return None
-        when = dates.written(value, zone)
-        if when is None:
-            self._problem("date_invalid", f"{key} holds no date", "write a date such as 2026-03-04")
-        return when.at if when else None
-
-
 def _property_links(value: Json) -> Iterator[Link]:
     """The links in property values; a block has no lines of its own here, so they lie on line 1."""
     if isinstance(value, str):
-        for match in _WIKI_VALUE.finditer(value):
+        for match in WIKI_VALUE.finditer(value):
             link = markdown.wikilink(match.group(1), "wikilink", 1)
             if link:
                 yield link
     elif isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _property_links(item)
-
-
-def _leaves(value: Json) -> Iterator[str]:
-    """The texts in a value, wikilinks unwrapped. `[[A]]` without quotes is a list in a list in YAML, and means A."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, dict):
-        named = value.get("name") or value.get("email")
-        if isinstance(named, str):
-            yield named
-    elif value is not None and not isinstance(value, bool):
-        yield _WIKI_VALUE.sub(lambda match: match.group(1).rpartition("|")[2].rpartition("/")[2], str(value))

@@ -1,13 +1,12 @@
 """Which notes stand in the vault now, and their bytes (V4, V5).
 
 Here: one stat per file, what is left out, what cannot be read and why. Not here: what has changed since the last scan
-(the caller compares), or what is in the bytes.
+(the caller compares), what is in the bytes, or the names of conflict copies (conflicts.py).
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat as modes
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,17 +15,18 @@ from typing import Final
 
 from kos_assets.errors import VaultError
 from kos_assets.vault import files
+from kos_assets.vault.conflicts import original_of
 from kos_assets.vault.problems import Unreadable
 
-SUFFIXES: Final = (".md", ".markdown")
+SUFFIXES: Final = (".md", ".markdown", ".canvas")
 MAX_DEPTH: Final = 64
 MAX_BYTES: Final = 16 * 2**20
-_LEFT_OUT_FOLDERS = frozenset(("node_modules",))
-_CONFLICT = re.compile(
-    r"(?P<stem>.*?)"
-    r"(?:\.sync-conflict-\d{8}-\d{6}(?:-\w+)?|[ _]?\([^()]*conflicted copy[^()]*\)|_conflict-\d{8}-\d{6})\Z",
-    re.IGNORECASE,
-)
+_LEFT_OUT_FOLDERS = frozenset(
+    ("node_modules", "@eaDir", "#recycle", "#snapshot", "$RECYCLE.BIN", "System Volume Information", "__MACOSX",
+     "_gsdata_", "lost+found")
+)  # fmt: skip
+_LEFT_OUT_PATHS = frozenset(("logseq/bak", "logseq/version-files"))  # Logseq's copies of every note it ever changed
+_ICLOUD = ".icloud"  # `.Name.md.icloud` stands for Name.md while its content is only in the cloud
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,10 @@ class FileStat:
 
 
 def walk(root: Path) -> tuple[list[FileStat], list[Unreadable]]:
-    """Every Markdown file below `root`, and what could not be looked at; both sorted by path. One stat per file (V5).
+    """Every Markdown file and canvas below `root`, and what could not be looked at; both sorted by path.
 
-    Left out: hidden files and folders, editor and swap files, `node_modules`, everything that is not Markdown. Links
+    One stat per file (V5). Left out: hidden files and folders, editor and swap files, folders of programs
+    (`node_modules`, Logseq's copies, a disk's own), everything that is neither Markdown nor canvas. Links
     are never followed: what one inside the vault leads to has its own path, what lies outside is not the vault's (V4).
     A folder that cannot be listed is Unreadable: see hidden_by(). Raises VaultError when the root is no folder.
     """
@@ -76,10 +77,19 @@ class _Walker:
                     for entry in entries:
                         if entry.name[0] != ".":
                             self._entry(entry, folder, depth, waiting)
+                        elif entry.name.endswith(_ICLOUD):
+                            self._placeholder(entry.name, folder)
             except OSError as error:
                 if not folder:
                     self.root_error = error
                 self._report(folder, "folder_unreadable", f"the folder cannot be listed: {error.strerror}", "rights")
+
+    def _placeholder(self, name: str, folder: str) -> None:
+        """A note that is out of sight is not deleted: hidden_by() finds it at the path where it will be again."""
+        real = name[1 : -len(_ICLOUD)]
+        path = f"{folder}/{real}" if folder else real
+        if real.lower().endswith(SUFFIXES) and self._decodable(path):
+            self._report(path, "not_downloaded", "iCloud keeps this file in the cloud only", "download")
 
     def _entry(self, entry: os.DirEntry[str], folder: str, depth: int, waiting: list[tuple[str, int]]) -> None:
         name = entry.name
@@ -88,7 +98,7 @@ class _Walker:
         if entry.is_symlink():
             self._link(entry, path, note)
         elif entry.is_dir(follow_symlinks=False):
-            if name in _LEFT_OUT_FOLDERS or not self._decodable(path):
+            if name in _LEFT_OUT_FOLDERS or path in _LEFT_OUT_PATHS or not self._decodable(path):
                 return
             if depth + 1 > MAX_DEPTH:
                 self._report(path, "too_deep", f"the folder lies more than {MAX_DEPTH} levels down", "move")
@@ -139,6 +149,7 @@ class _Walker:
 
 
 _FIXES = {
+    "download": "download it (in Finder: Download Now), or leave it out of the vault",
     "rights": "give this user the right to read it",
     "move": "move it higher up",
     "remove": "remove it from the vault",
@@ -153,9 +164,7 @@ def _without_conflicts(found: list[FileStat], unreadable: list[Unreadable]) -> t
     paths = {stat.path for stat in found}
     kept: list[FileStat] = []
     for stat in found:
-        stem, dot, suffix = stat.path.rpartition(".")
-        match = _CONFLICT.match(stem) if "conflict" in stem.lower() else None
-        original = f"{match.group('stem')}{dot}{suffix}" if match else ""
+        original = original_of(stat.path)
         if original in paths:
             reason = f"it is a conflict copy of {original}, left by a synchronisation"
             fix = "merge it into that note and delete it, or give it a name of its own"

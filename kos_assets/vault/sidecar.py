@@ -20,6 +20,7 @@ from kos_assets.vault.problems import Problem
 
 IDS_PATH: Final = ".kos/ids.jsonl"
 ADOPTION_PATH: Final = ".kos/vault.toml"
+_CONFLICT_MARKS: Final = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
 StampMode = Literal["frontmatter", "never"]
 
 
@@ -34,12 +35,15 @@ class Adoption:
 def read_ids(root: Path) -> tuple[dict[str, UUID], list[Problem]]:
     """Path -> note id from the sidecar. A damaged line is reported, the others count; the last of two for a path wins.
 
+    Of a merge that git left to the person, both sides count: each names notes of its own clone. The next write_ids()
+    leaves the marks out.
+
     Raises VaultError when the file is there and cannot be read at all: going on would mint new ids for every note.
     """
     ids: dict[str, UUID] = {}
     problems: list[Problem] = []
     for number, line in enumerate(_read(root, IDS_PATH).decode(errors="replace").split("\n"), start=1):
-        if not line.strip():
+        if not line.strip() or line.startswith(_CONFLICT_MARKS):
             continue
         try:
             entry = json.loads(line)

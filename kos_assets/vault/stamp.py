@@ -17,13 +17,15 @@ import re
 import stat as modes
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final, Literal
 from uuid import UUID
 
-from kos_assets.vault import files, frontmatter
+from kos_assets.vault import canvas, files, frontmatter
 from kos_assets.vault.frontmatter import BOM, Frontmatter, Span
 from kos_assets.vault.problems import Problem
 
-TEMPLATE_FOLDERS = frozenset(("templates", "_templates", "template"))
+Gain = Literal["nothing", "line", "block", "id"]
+TEMPLATE_FOLDERS: Final = frozenset(("templates", "_templates", "template"))
 _ID = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _OWN_BLOCK = re.compile(rb"---(\r\n|\n|\r)kos_id: " + _ID + rb"\1---\1")
 _END = rb"[\"']?[ \t]*(?:[ \t]#[^\r\n]*)?(?:\r\n|\n|\r)"
@@ -149,9 +151,9 @@ def write_stamp(
     are kept, and the modification time too (it may be the only date that the note has); when an id replaces another of
     the same length, the time moves on by one second so that synchronisation sees the change. Never follows a link.
     """
-    folders = [part.casefold() for part in PurePosixPath(path).parts[:-1]]
-    if TEMPLATE_FOLDERS.intersection(folders):
-        return Unsafe(path, "template", "templates are copied into new notes, and their id would be copied too")
+    unfit = _unfit(path)
+    if unfit is not None:
+        return unfit
     try:
         with files.parent_of(root, path) as (folder, name):
             spot = _Spot(folder, name, path)
@@ -161,6 +163,42 @@ def write_stamp(
     except OSError as error:
         reason = f"the file cannot be replaced: {error.strerror or error}"
         return Unsafe(path, "not_writable", reason) if error.errno in _LASTING else Waiting(path, reason)
+
+
+def foresee(root: Path, path: str, data: bytes, note_id: UUID) -> Gain | Unsafe:
+    """What write_stamp() would do to a file that holds `data`, without doing it: `line` and `block` are added, `id`
+    replaces another one, `nothing` is to be done. Whether the file rests is left out of it. Never writes or raises.
+    """
+    unfit = _unfit(path)
+    if unfit is not None:
+        return unfit
+    try:
+        with files.parent_of(root, path) as (folder, name):
+            refused = _refused(os.stat(name, dir_fd=folder, follow_symlinks=False))
+            if refused is None and not os.access(".", os.W_OK | os.X_OK, dir_fd=folder):
+                refused = "not_writable", "nothing may be written in its folder"
+    except OSError as error:
+        refused = "not_writable", f"the file cannot be replaced: {error.strerror or error}"
+    if refused is not None:
+        return Unsafe(path, *refused)
+    new = stamped(data, note_id)
+    if new is None:
+        return Unsafe(path, "frontmatter", "the frontmatter cannot be edited safely")
+    if new == data:
+        return "nothing"
+    if frontmatter.locate(data) is None:
+        return "block"
+    return "id" if len(unstamped(data)) < len(data) else "line"
+
+
+def _unfit(path: str) -> Unsafe | None:
+    """Files whose place or kind forbids a stamp, whatever is in them."""
+    folders = [part.casefold() for part in PurePosixPath(path).parts[:-1]]
+    if TEMPLATE_FOLDERS.intersection(folders):
+        return Unsafe(path, "template", "templates are copied into new notes, and their id would be copied too")
+    if path.casefold().endswith(canvas.SUFFIX):
+        return Unsafe(path, "canvas", "a canvas is JSON, which has no frontmatter")
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import yaml
 
 MAX_DEPTH = 64
 MAX_NODES = 20_000
+MAX_KEY = 2000
 _FLOAT_LIMIT = 1e300  # readers of JSON disagree beyond
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -106,6 +107,8 @@ class _Tree:
             top.value.append(item.value)
         elif top.key is None:
             top.key = clean(raw) if raw is not None else json.dumps(item.value, ensure_ascii=False)
+            if len(top.key) > MAX_KEY:  # a mapping as a key of a mapping as a key ... doubles with every level
+                raise BlockError(f"it has a key of more than {MAX_KEY:,} characters", line)
             if top.key in top.value:
                 self.out.duplicates.append((top.key, line))
         else:
@@ -114,7 +117,7 @@ class _Tree:
                 if raw is None:
                     self.out.raw.pop(top.key, None)
                 else:
-                    self.out.raw[top.key] = raw
+                    self.out.raw[top.key] = clean(raw)
             top.key = None
 
     def open(self, value: list[Json] | dict[str, Json], anchor: str | None, line: int) -> None:

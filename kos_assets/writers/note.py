@@ -108,7 +108,7 @@ def file_stem(item: Item) -> str:
     title = _UNFIT.sub(" ", unicodedata.normalize("NFC", _line(item.title)))
     title = " ".join(title.split()).strip(". ")
     began = item.started or item.at
-    day = f"{began:%Y-%m-%d} " if began is not None else ""
+    day = f"{began.date().isoformat()} " if began is not None else ""
     stem = _cut(day + (title or "untitled"))
     return f"_{stem}" if _DEVICE.match(stem) else stem
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kos_assets.domain.chunking import Chunk, chunk, embeddable, embedding_text
+from kos_assets.domain.chunking import Chunk, chunk, embedding_text
 from kos_assets.domain.markdown_lines import heading_text
+from kos_assets.domain.prose import spoken
 
 
 def count(text: str) -> int:
@@ -32,7 +33,8 @@ def words(number: int, word: str = "word") -> str:
 LINES = st.sampled_from(
     ["# One", "## Two", "### Three", "#", "", "  ", "- item one two", "  more of it", "1. first", "text.", "```", "~~~",
      "```py", "Title", "===", "---", "> quote", "| a | b |", "x" * 300, words(90), "Dr. A. B! C? " * 20, "会议。" * 60,
-     "👨\u200d👩\u200d👧" * 40, "\x0b\x1c", "<% tp.date.now() %>", "%% hidden %%"]
+     "👨\u200d👩\u200d👧" * 40, "\x0b\x1c", "<% tp.date.now() %>", "%% hidden %%", "%%", "said ^id-1",
+     "> [!note]- Said", "```dataview", "> ```tasks", "<!-- x", "-->"]
 )  # fmt: skip
 NOTES = st.lists(LINES, max_size=30).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n", "\r"]).map(lambda end: end.join(lines))
@@ -42,9 +44,9 @@ NOTES = st.lists(LINES, max_size=30).flatmap(
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(NOTES, st.text(max_size=400)), st.integers(8, 80))
 def test_every_character_is_in_exactly_one_passage(content: str, max_tokens: int) -> None:
-    """R1: passages cover the content once, in order, so no text is without a vector."""
+    """R1: passages cover what the content says once, in order, so no text is without a vector."""
     chunks = cut(content, max_tokens=max_tokens)
-    assert "".join(ink(part.text) for part in chunks) == ink(content)
+    assert "".join(ink(part.text) for part in chunks) == ink(spoken(content))
     assert [part.ordinal for part in chunks] == list(range(len(chunks)))
     assert chunks == cut(content, max_tokens=max_tokens)
 
@@ -58,7 +60,8 @@ def test_passages_fit_and_know_their_lines(content: str) -> None:
         assert count(part.text) <= 60
         if part.text:
             span = "\n".join(lines[part.start_line - 1 : part.end_line])
-            assert ink(part.text) in ink(span)
+            left = iter(ink(span))
+            assert all(character in left for character in ink(part.text))  # in this order, maybe with more between
 
 
 @settings(max_examples=50, deadline=None)
@@ -134,23 +137,13 @@ def test_embedded_text_names_title_and_path_once() -> None:
     assert heading_text("#tag") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a\n```dataview\nLIST FROM #x\n```\nb", "a\nb"),
-        ("a\n~~~dataviewjs\ndv.pages()\n~~~\nb", "a\nb"),
-        ("```tasks\nnot done\n```", ""),
-        ("```dataview\nnever closed", ""),
-        ("```python\nx = 1 %% 2 %% 3\n```\n", "```python\nx = 1 %% 2 %% 3\n```\n"),
-        ("<%* const x =\n 1 %>Hello <% tp.file.title %>!", "Hello !"),
-        ("a %%hidden\nlines%% b", "a  b"),
-        ("100%% sure <% open", "100%% sure <% open"),
-        ("due `= this.due` and `code`", "due  and `code`"),
-    ],
-)
-def test_code_of_plugins_is_not_embedded(text: str, expected: str) -> None:
-    """V3: Dataview, Templater and comments stay in the content but are no statement of the note."""
-    assert embeddable(text) == expected
+def test_a_query_longer_than_a_passage_is_in_none() -> None:
+    """V3: a block is left out whole, wherever passages are cut, and the lines below keep their numbers."""
+    code = "\n".join(f"dv.list({number})" for number in range(200))
+    chunks = cut(f"{words(50)}\n\n```dataviewjs\n{code}\n```\n\n# After\n{words(40)}")
+    assert [(part.text.split()[0], part.start_line) for part in chunks] == [("word", 1), ("#", 206)]
+    comment = cut(f"Said\n%%\n{words(30)}\n\n{words(30)}\n%%\n\n\n\nend")
+    assert [part.text for part in comment] == ["Said\n\nend"]
 
 
 @pytest.mark.parametrize("line", ["<%", "%%x", "```a\n", "# h\n", "- x\n", "a.b! ", "word\n", "\n", "`=", "x"])
@@ -158,6 +151,5 @@ def test_time_is_linear(line: str) -> None:
     """V4: 100,000-line notes and unclosed marks cost what their size costs."""
     start = time.process_time()
     chunks = cut(line * 60_000, max_tokens=200)
-    embeddable(line * 60_000)
     assert time.process_time() - start < 4
     assert chunks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from uuid import UUID
 
@@ -93,3 +94,43 @@ def test_the_order_of_notes_never_matters(notes: Any, target: str, chance: Any) 
     found = LinkIndex(named).resolve(target, source_path="x/s.md")
     chance.shuffle(named)
     assert LinkIndex(named).resolve(target, source_path="x/s.md") == found
+
+
+def test_composed_and_decomposed_names_are_one() -> None:
+    """V4: macOS writes names decomposed, people type them composed; either finds the other, two files stay two."""
+    composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+    for standing, target in ((composed, decomposed), (decomposed, composed)):
+        index = LinkIndex([Named(UUID(int=1), f"a/{standing}.md", standing, (f"{standing} bar",))])
+        for form in (target, f"a/{target}", f"{target}.md", f"{target} bar"):
+            assert index.resolve(form, source_path="x.md") == UUID(int=1)
+    both = LinkIndex(Named(UUID(int=n), f"{name}.md", name, ()) for n, name in enumerate((composed, decomposed)))
+    assert {both.resolve(name, source_path="x.md") for name in (composed, decomposed)} <= {UUID(int=0), UUID(int=1)}
+
+
+@pytest.mark.parametrize(
+    "name", ["עברית", "مرحبا \u202eب", "👩\u200d🚀 plan", "日記", "a\u00a0b", "İstanbul", "STRASSE"]
+)
+def test_names_of_every_script_are_found(name: str) -> None:
+    """V4: right-to-left, emoji and CJK names, whatever the case."""
+    index = LinkIndex([Named(UUID(int=1), f"x/{name}.md", name, ())])
+    for form in (name, f"x/{name}", f"../x/{name}.md", name.upper()):
+        assert index.resolve(form, source_path="y/z.md") == UUID(int=1)
+
+
+def test_many_notes_of_one_name_cost_little() -> None:
+    """V4: 20,000 links to 20,000 notes called `index`, each by the end of its path."""
+    index = LinkIndex(Named(UUID(int=n), f"a/topic{n}/index.md", f"Topic {n}", ()) for n in range(20_000))
+    start = time.process_time()
+    for number in range(20_000):
+        assert index.resolve(f"topic{number}/index", source_path="b/c.md") == UUID(int=number)
+    assert time.process_time() - start < 4
+
+
+def test_a_canvas_is_linked_by_its_file() -> None:
+    """V3: with its extension, and by its title where no note has the name."""
+    index = LinkIndex([Named(UUID(int=1), "b/Board.canvas", "Board", ()), Named(UUID(int=2), "x/Plan.md", "Plan", ()),
+                       Named(UUID(int=3), "b/Plan.canvas", "Plan", ())])  # fmt: skip
+    assert index.resolve("Board.canvas", source_path="y.md") == UUID(int=1)
+    assert index.resolve("Board", source_path="y.md") == UUID(int=1)
+    assert index.resolve("Plan", source_path="y.md") == UUID(int=2)
+    assert index.resolve("b/Plan.canvas", source_path="y.md") == UUID(int=3)

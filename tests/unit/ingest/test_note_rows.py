@@ -119,3 +119,35 @@ def test_links_in_their_order() -> None:
         (0, "links_to", "one", "Part", 1), (1, "embeds", "two", None, 1), (2, "links_to", "four", "^ref", 2),
         (3, "links_to", "t h.md", None, 2),
     ]  # fmt: skip
+
+
+def test_dates_of_undated_notes() -> None:
+    """S10: what the note says, else when git first saw the file, else the file's own time; the rule is recorded."""
+    committed = datetime(2020, 1, 2, tzinfo=UTC)
+
+    def dated(text: str, commit: datetime | None) -> tuple[Any, Any]:
+        note = parse_note("note.md", text.encode())
+        assert isinstance(note, ParsedNote)
+        row = note_row(note, _ID, "global", FileStat("note.md", 1, 10**18), _SETTINGS, committed=commit)
+        return row["event_at"], row["event_rule"]
+
+    assert dated("Berlin, 4 March 2026\n", committed) == (datetime(2026, 3, 4, tzinfo=UTC), "text")
+    assert dated("Text.\n", committed) == (committed, "git")
+    assert dated("Text.\n", None) == (datetime.fromtimestamp(10**9, UTC), "mtime")
+
+
+def test_tasks_blocks_and_states_are_countable() -> None:
+    """V3: tasks by state and by the mark in their box; block ids; frontmatter's status and tags stay where they are."""
+    text = "---\nstatus: active\ntags: [a/b]\n---\n- [ ] a\n- [x] b\n- [X] c\n- [-] d\n- [/] e ^id1\n"
+    row = _row(text)
+    structure = row["structure"]
+    assert (structure["tasks_open"], structure["tasks_done"], structure["tasks_cancelled"]) == (2, 2, 1)
+    assert structure["tasks"] == {" ": 1, "-": 1, "/": 1, "x": 2}
+    assert (structure["blocks"], structure["tags"]) == (["id1"], ["a/b"])
+    assert row["properties"] == {"status": "active", "tags": ["a/b"]}
+
+
+def test_code_of_plugins_stays_in_the_stored_content() -> None:
+    """V3: what is not embedded is not lost: the row's content is the note's."""
+    body = "Said.\n\n```dataview\nLIST\n```\n\n%% hidden %% <% tp.date.now() %> ^id\n> [!note]- T\n"
+    assert _row(f"---\nx: 1\n---\n{body}")["content"] == body.strip("\n")

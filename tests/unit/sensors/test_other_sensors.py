@@ -38,5 +38,5 @@ def test_the_alarm_names_the_run_and_its_steps() -> None:
 
 def test_every_sensor_is_on_from_the_start() -> None:
     """D2: nobody has to switch the critical path on."""
-    assert {sensor.name for sensor in kos_sensors} == {"vault_changes", "lanes", "run_failures"}
+    assert {sensor.name for sensor in kos_sensors} == {"vault_changes", "mirrors_due", "lanes", "run_failures"}
     assert all(sensor.default_status == dg.DefaultSensorStatus.RUNNING for sensor in kos_sensors)

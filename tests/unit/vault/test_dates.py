@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -36,6 +37,30 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("Wed, 04 Mar 2026 10:00:00 -0500", "2026-03-04T15:00", "-05:00"),
         ("2026年3月4日", "2026-03-03T23:00", "Europe/Berlin"),
         ("2026-W10", "2026-03-01T23:00", "Europe/Berlin"),
+        ("4. März 2026 um 10:15 Uhr", "2026-03-04T09:15", "Europe/Berlin"),
+        ("1er août 2026", "2026-07-31T22:00", "Europe/Berlin"),
+        ("4 mars 2026 à 10:15", "2026-03-04T09:15", "Europe/Berlin"),
+        ("4 de marzo de 2026", "2026-03-03T23:00", "Europe/Berlin"),
+        ("4 marzo 2026", "2026-03-03T23:00", "Europe/Berlin"),
+        ("4 maart 2026", "2026-03-03T23:00", "Europe/Berlin"),
+        ("4 de março de 2026", "2026-03-03T23:00", "Europe/Berlin"),
+        ("4 marca 2026 r.", "2026-03-03T23:00", "Europe/Berlin"),
+        ("4 марта 2026 г. в 10:15", "2026-03-04T09:15", "Europe/Berlin"),
+        ("2026年3月4日 10:15", "2026-03-04T09:15", "Europe/Berlin"),
+        ("２０２６年３月４日", "2026-03-03T23:00", "Europe/Berlin"),
+        ("2026년 3월 4일", "2026-03-03T23:00", "Europe/Berlin"),
+        ("2026. 3. 4.", "2026-03-03T23:00", "Europe/Berlin"),
+        ("13/04/2026", "2026-04-12T22:00", "Europe/Berlin"),
+        ("04/13/2026", "2026-04-12T22:00", "Europe/Berlin"),
+        ("05-05-2026", "2026-05-04T22:00", "Europe/Berlin"),
+        ("2026-03-04 10:15 CET", "2026-03-04T09:15", "+01:00"),
+        ("2026-07-04 10:15 MESZ", "2026-07-04T08:15", "+02:00"),
+        ("2026-03-04 10:15 UTC+9", "2026-03-04T01:15", "+09:00"),
+        ("2026-03-04 10:15 (America/New_York)", "2026-03-04T15:15", "America/New_York"),
+        ("2026-03-04T10:15+01:00[Europe/Paris]", "2026-03-04T09:15", "+01:00"),
+        ("2026-03-04 10:15 and/or 11:15", "2026-03-04T09:15", "Europe/Berlin"),
+        ("March 4, 2026 3:30 PM EST", "2026-03-04T20:30", "-05:00"),
+        ("2026-03-04 10:15 CST", "2026-03-04T09:15", "Europe/Berlin"),
     ],
 )
 def test_values(value: Json, expected: str, zone: str) -> None:
@@ -62,6 +87,10 @@ def test_values(value: Json, expected: str, zone: str) -> None:
         "YYYY-MM-DD",
         "{{date}}",
         "03/04/2026",
+        "3-4-2026",
+        "13/13/2026",
+        "31/02/2026",
+        "4 мартобря 2026",
         "soon",
         [],
         {"a": 1},
@@ -97,6 +126,10 @@ def test_no_dates(value: Json) -> None:
         ("2026-13-45.md", None),
         ("report 2026.md", None),
         ("1234567890123 x.md", None),
+        ("Besuch 4. März 2026.md", "2026-03-04"),
+        ("13-04-2026 note.md", "2026-04-13"),
+        ("03-04-2026 note.md", None),
+        ("03-04-2026 to 2026-05-01.md", None),
     ],
 )
 def test_file_names(path: str, expected: str | None) -> None:
@@ -123,3 +156,13 @@ def test_the_zone_of_a_note() -> None:
         assert dates.zone_of({"tz": name}, BERLIN) is BERLIN
     assert dates.zone_name(dt.timezone(dt.timedelta(hours=2))) == "+02:00"
     assert dates.zone_name(dt.UTC) == "UTC"
+
+
+@pytest.mark.parametrize("text", ["1 " * 400_000, "2026 " * 200_000, "4. " * 300_000, "2026-" * 200_000, "٣" * 400_000])
+def test_long_texts_cost_little(text: str) -> None:
+    """V4: only the beginning of a value or line is looked at."""
+    start = time.process_time()
+    assert dates.found(text, dt.UTC) is None
+    assert dates.written(text, dt.UTC) is None
+    assert dates.spelled(text, dt.UTC) == []
+    assert time.process_time() - start < 0.5

@@ -224,6 +224,12 @@ def test_any_text_is_scanned(parts: list[str]) -> None:
         "- [ ] a\n",
         "# a\n",
         "%%\n",
+        "> ",
+        "- > 1. ",
+        "<<<<<<< x\n",
+        "x ^a\n",
+        "^a",
+        "~~~\n> ",
     ],
 )
 def test_time_is_linear(piece: str) -> None:
@@ -232,3 +238,18 @@ def test_time_is_linear(piece: str) -> None:
     started = time.process_time()
     scan(text)
     assert time.process_time() - started < 3
+
+
+def test_block_ids_are_anchors() -> None:
+    """V3: `^id` at the end of a line or alone on it; not in code, not in the middle, not after a word."""
+    text = "said ^one\n- item ^two-2\n\n^three\n`x ^four`\n```\n^five\n```\nx^6\n^7 x\n^one\n> quoted ^eight  \n"
+    assert scan(text).blocks == ["one", "two-2", "three", "one", "eight"]
+
+
+@pytest.mark.parametrize(
+    ("box", "state"), [(" ", "open"), ("x", "done"), ("X", "done"), ("-", "cancelled"), ("/", "open"), (">", "open")]
+)
+def test_every_mark_in_a_box_is_a_task(box: str, state: str) -> None:
+    """V3: people give their own marks to tasks; done and cancelled are the two that end one."""
+    tasks = scan(f"> 1. [{box}] do it").tasks
+    assert [(task.status, task.state) for task in tasks] == [(box, state)]

@@ -125,11 +125,15 @@ def test_content_leaves_out_the_title(text: str, content: str) -> None:
         ),
         ("2020-01-01.md", "# 2021-01-01", "2020-01-01", "filename"),
         ("a.md", "# Call of March 4, 2026", "2026-03-04", "heading"),
-        ("a.md", "text 2026-03-04", None, "none"),
+        ("a.md", "# A\n## One\n## Call of March 4, 2026\n", "2026-03-04", "heading"),
+        ("a.md", "# A\n## 2026-03-04\n## 2026-03-05\n", None, "none"),
+        ("a.md", "# Call of March 4, 2026\n2020-01-01", "2026-03-04", "heading"),
+        ("a.md", "text 2026-03-04", "2026-03-04", "text"),
+        ("a.md", "text", None, "none"),
     ],
 )
 def test_event_order(path: str, text: str, event: str | None, rule: str) -> None:
-    """S10: frontmatter before file name before first heading; nothing is made up."""
+    """S10: frontmatter before file name before headings before text; nothing is made up."""
     note = _note(text, path)
     assert (note.event_at, note.event_rule) == (event and _utc(event), rule)
     assert (note.event_zone is None) == (event is None)
@@ -289,3 +293,11 @@ def test_any_bytes_give_a_note_or_a_reason(data: bytes) -> None:
         assert "\0" not in text
         text.encode()
         assert note.title
+
+
+def test_conflicts_left_by_a_merge_are_named() -> None:
+    """V4: a note with both sides of a conflict is read, and the line says where to begin."""
+    text = "a\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> other\n\n```\n<<<<<<< x\n>>>>>>> y\n```\n"
+    note = _note(f"---\ntitle: x\n---\n{text}")
+    assert [(problem.code, problem.line) for problem in note.problems] == [("merge_conflict", 5)]
+    assert "theirs" in note.content

@@ -27,7 +27,8 @@ def _stat(root: Path, path: str) -> FileStat:
 
 def test_walk_finds_markdown_and_leaves_the_rest_out(tmp_path: Path) -> None:
     """V3, V4: hidden, swap, backup and foreign files are left out; any spelling of the suffix counts."""
-    kept = ["B.MD", "a.md", "sub/c.markdown", "#1 idea.md", "日本/😀.md", "node.md/inner.md"]
+    kept = ["B.MD", "a.md", "sub/c.markdown", "#1 idea.md", "日本/😀.md", "node.md/inner.md", "x.canvas", "y.CANVAS",
+            "עברית/مرحبا \u202eב.md", "👩\u200d🚀.md", "a\nb.md", " .md", "sub/logseq/bak/a.md"]  # fmt: skip
     dropped = [
         ".obsidian/app.md",
         ".trash/old.md",
@@ -39,8 +40,26 @@ def test_walk_finds_markdown_and_leaves_the_rest_out(tmp_path: Path) -> None:
         "#a.md#",
         "~$a.md",
         "a.md.bak",
-        "x.canvas",
         "x.txt",
+        "x.canvas~",
+        ".x.canvas.swp",
+        ".#a.md",
+        ".~lock.a.md#",
+        "._a.md",
+        "a.md.orig",
+        "a.md.tmp",
+        "a.md.part",
+        ".a.md.kate-swp",
+        ".syncthing.a.md.tmp",
+        "~syncthing~a.md.tmp",
+        ".stversions/a~20260304-101112.md",
+        ".a.md.~1f2e",
+        ".dropbox.cache/a.md",
+        "logseq/bak/pages/a/2026.md",
+        "logseq/version-files/a.md",
+        "@eaDir/a.md",
+        "__MACOSX/a.md",
+        "$RECYCLE.BIN/a.md",
         "node_modules/pkg/readme.md",
     ]
     for path in kept + dropped:
@@ -233,3 +252,37 @@ def test_walking_many_files_is_quick(tmp_path: Path) -> None:
     started = time.process_time()
     assert len(scan.walk(tmp_path)[0]) == 3000
     assert time.process_time() - started < 1
+
+
+def test_a_note_that_is_only_in_the_cloud_is_not_gone(tmp_path: Path) -> None:
+    """V4: iCloud's placeholder keeps the note's path, so that it does not count as deleted."""
+    for path in ("sub/.Note.md.icloud", ".Board.canvas.icloud", ".Photo.png.icloud", ".icloud"):
+        _write(tmp_path, path)
+    found, unreadable = scan.walk(tmp_path)
+    assert found == []
+    assert [(item.path, item.code) for item in unreadable] == [
+        ("Board.canvas", "not_downloaded"), ("sub/Note.md", "not_downloaded"),
+    ]  # fmt: skip
+    hiding = scan.hidden_by("sub/Note.md", unreadable)
+    assert hiding is not None
+    assert "download" in hiding.fix
+
+
+def test_a_conflict_copy_is_set_aside_in_any_language(tmp_path: Path) -> None:
+    """V4: the note itself stays, its copy is listed with what to do; a copy without its note is a note."""
+    names = [
+        "Übung",
+        "Übung (In Konflikt stehende Kopie von Ada 2026-03-04)",
+        "会议",
+        "会议 (Ada 的冲突副本 2026-03-04)",
+    ]
+    for name in [*names, "alone (Ada's conflicted copy 2026-03-04)"]:
+        _write(tmp_path, f"{name}.md")
+    _write(tmp_path, "b.canvas")
+    _write(tmp_path, "b.sync-conflict-20260304-101112-ABCDEFG.canvas")
+    found, unreadable = scan.walk(tmp_path)
+    assert {stat.path for stat in found} == {
+        "Übung.md", "会议.md", "alone (Ada's conflicted copy 2026-03-04).md", "b.canvas",
+    }  # fmt: skip
+    assert {item.code for item in unreadable} == {"sync_conflict"}
+    assert len(unreadable) == 3
