@@ -38,8 +38,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 FAMILIES = (
-    vault, vault_check, mirror, hooks, recall, life, forget, review, serve, operate, hygiene, rebuild, gate, fire, fuzz, measure
-)  # fmt: skip
+    *(vault, vault_check, mirror, hooks, recall, life, forget, review),
+    *(serve, operate, hygiene, rebuild, gate, fire, fuzz, measure),
+)
 for family in FAMILIES:
     family.register(app)
 
