@@ -142,6 +142,7 @@ def _understood(found: Checked) -> list[tuple[str, object]]:
         ("tags, each counted once", seen.tags),
         ("tasks open", seen.tasks_open),
         ("tasks done", seen.tasks_done),
+        ("tasks cancelled", seen.tasks_cancelled),
         ("aliases", seen.aliases),
         ("people, each counted once", seen.people),
     ]

@@ -94,6 +94,7 @@ class Understood:
     tags: int
     tasks_open: int
     tasks_done: int
+    tasks_cancelled: int
     aliases: int
     people: int
     dates: Mapping[str, int]
@@ -176,14 +177,15 @@ class _Reader:
         for item in (*note.problems, *([problem] if problem else [])):
             self._problem(note.path, item)
         embeds = sum(1 for link in note.links if link.kind == "embed")
-        done = sum(1 for task in note.tasks if task.status in "xX")
+        states = Counter(task.state for task in note.tasks)
         self.counts.update(
             canvases=int(note.path.casefold().endswith(".canvas")),
             embeds=embeds,
             links=len(note.links) - embeds,
             headings=len(note.headings),
-            tasks_done=done,
-            tasks_open=len(note.tasks) - done,
+            tasks_done=states["done"],
+            tasks_open=states["open"],
+            tasks_cancelled=states["cancelled"],
             aliases=len(note.aliases),
         )
         self.dates[note.event_rule] += 1
@@ -231,6 +233,7 @@ def check(root: Path, reading: Reading | None = None, *, progress: Callable[[int
         tags=len(reader.tags),
         tasks_open=counts["tasks_open"],
         tasks_done=counts["tasks_done"],
+        tasks_cancelled=counts["tasks_cancelled"],
         aliases=counts["aliases"],
         people=len(reader.people),
         dates=dict(reader.dates.most_common()),
