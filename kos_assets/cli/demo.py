@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -13,9 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from kos_assets import settings as settings_module
 from kos_assets.cli.context import embedder_of, installation, store
 from kos_assets.cli.measure import DEMO, PROBES
 from kos_assets.cli.output import err, out, print_line, table
@@ -24,24 +21,8 @@ from kos_assets.errors import OperationError
 from kos_assets.settings import Settings
 from kos_assets.store.health import Measure
 
-STEPS = 6
+STEPS = 7
 SHOWN = 3
-_MARK = "# Written by `kos demo`.\n"
-_CONFIG = """[vault]
-path = {vault}
-stamp_quiet_s = 0.0
-
-[vault.namespaces]
-agents = "agent:scribe"
-mail = "shared:owner"
-
-[serving]
-namespaces = ["global", "shared:owner", "agent:scribe"]
-
-[kos]
-time_zone = "Europe/Vienna"
-"""
-
 
 def run_demo(settings: Settings, *, keep: bool) -> None:
     """Run the demo below the data directory, in `demo/`; an earlier demo there is replaced. Raises OperationError."""
@@ -52,6 +33,7 @@ def run_demo(settings: Settings, *, keep: bool) -> None:
     with ExitStack() as stack:
         with _step(1, "Starting an embedded PostgreSQL and applying the schema"):
             found = stack.enter_context(installation(demo))
+        _mirror(found)
         _materialise(found)
         _calibrate(found)
         _health(found)
@@ -64,6 +46,7 @@ def run_demo(settings: Settings, *, keep: bool) -> None:
 
 
 def _fresh(home: Path, settings: Settings) -> None:
+    from kos_assets.operations.demo_home import MARK
     from kos_assets.operations.installation import embedded
 
     if embedded(replace(settings, data_dir=home)).running() is not None:
@@ -73,26 +56,24 @@ def _fresh(home: Path, settings: Settings) -> None:
             raise OperationError(f"{home} exists and is not a demo.", fix="Pass another --data-dir, or move it away.")
         shutil.rmtree(home)
     home.mkdir(mode=0o700, parents=True)
-    (home / "kos.toml").write_text(_MARK, "utf-8")
+    (home / "kos.toml").write_text(MARK, "utf-8")
 
 
 def _is_demo(home: Path) -> bool:
     """Whether `kos demo` made this folder; nothing else is ever replaced."""
+    from kos_assets.operations.demo_home import MARK
+
     mark = home / "kos.toml"
-    return mark.is_file() and mark.read_text("utf-8").startswith(_MARK)
+    return mark.is_file() and mark.read_text("utf-8").startswith(MARK)
 
 
 def _demo_settings(settings: Settings, home: Path) -> Settings:
-    """Copy the vault, adopt it, and write the settings that later commands with this data directory read."""
-    from kos_assets.vault import sidecar
+    """The demo's home laid out, with the ports and programs that the caller chose."""
+    from kos_assets.operations.demo_home import lay_out
     from kos_assets.vault.scan import walk
 
-    vault = home / "vault"
-    shutil.copytree(DEMO / "vault", vault)
-    sidecar.write_adoption(vault, sidecar.Adoption(uuid4(), "frontmatter"))
-    (home / "kos.toml").write_text(_MARK + _CONFIG.format(vault=json.dumps(vault.as_posix())), "utf-8")
-    found = settings_module.load({"KOS_DATA_DIR": str(home)})
-    notes = len(walk(vault)[0])
+    found = lay_out(home)
+    notes = len(walk(found.require_vault())[0])
     out.print(f"[bold]Knowledge OS demo[/] · {notes} invented notes of Ilka Tannwald, an engineer of mountain huts")
     out.print(f"Scratch directory: {home}\n", markup=False)
     return replace(
@@ -127,8 +108,18 @@ def _run_job(settings: Settings, job: str) -> Any:
     return outcome
 
 
+def _mirror(settings: Settings) -> None:
+    with _step(2, "Mirrors: raw mail, meetings, todos and what an agent wrote, as notes of the vault"):
+        outcome = _run_job(settings, "mirror")
+        for asset, values in outcome.metadata.items():
+            if values.get("mirrors"):
+                left = f", {values['left_out']} left out on purpose" if values["left_out"] else ""
+                kind = asset.rpartition("/")[2]
+                out.print(f"      {kind}: {values['items']} items, {values['written']} notes written{left}")
+
+
 def _materialise(settings: Settings) -> None:
-    with _step(2, "Vault to recallable memories, as Dagster assets: notes → memories → chunks → vectors"):
+    with _step(3, "Vault to recallable memories, as Dagster assets: notes → memories → chunks → vectors"):
         outcome = _run_job(settings, "ingest")
         figures = {asset.rpartition("/")[2]: values for asset, values in outcome.metadata.items()}
         out.print(
@@ -144,7 +135,7 @@ def _calibrate(settings: Settings) -> None:
     from kos_assets.recall import Recall
 
     with (
-        _step(3, "Calibrating what counts as an answer"),
+        _step(4, "Calibrating what counts as an answer"),
         store(settings, "reader") as reader,
         store(settings, "writer") as writer,
     ):
@@ -168,12 +159,12 @@ def _calibrate(settings: Settings) -> None:
 
 
 def _health(settings: Settings) -> None:
-    with _step(4, "The nightly job now: expiry, dbt health models, Great Expectations, snapshot"):
+    with _step(5, "The nightly job now: expiry, dbt health models, Great Expectations, snapshot"):
         outcome = _run_job(settings, "nightly")
         out.print(f"      {outcome.passed_checks} checks passed, {len(outcome.failed_checks)} did not")
         for name in outcome.failed_checks:
             out.print(f"      not passed: {name}", markup=False)
-    with _step(5, "Health"):
+    with _step(6, "Health"):
         _health_table(settings)
 
 
@@ -201,7 +192,7 @@ def _questions(settings: Settings) -> None:
     from kos_assets.recall import Query, Recall
 
     asked = tomllib.loads((DEMO / "questions.toml").read_text("utf-8"))["question"]
-    with _step(6, "Questions, and the index lines that an agent gets"), store(settings, "reader") as reader:
+    with _step(7, "Questions, and the index lines that an agent gets"), store(settings, "reader") as reader:
         recall = Recall(reader, embedder_of(settings))
         try:
             for question in asked:

@@ -16,6 +16,7 @@ from kos_assets.evaluation.retrieval import load_benchmark, run_benchmark
 from kos_assets.inference.embedding import Embedder
 from kos_assets.ingest.pipeline import ingest_vault
 from kos_assets.operations import bench, bench_corpus
+from kos_assets.operations.demo_home import lay_out, run_mirrors
 from kos_assets.recall import Query, Recall
 from kos_assets.settings import Settings
 
@@ -27,12 +28,11 @@ def test_calibration_ships_the_better_rule_and_keeps_it_as_data(
     database: Settings, embedder: Embedder, tmp_path: Path
 ) -> None:
     """R5: thresholds from 30 questions and 20 probes, reported on others, stored for the model, used by search."""
-    import shutil
     from dataclasses import replace
 
-    vault = tmp_path / "vault"
-    shutil.copytree(DEMO / "vault", vault)
-    settings = replace(database, vault=vault, namespace_folders={"agents": "agent:scribe", "mail": "shared:owner"})
+    laid = lay_out(tmp_path / "demo")
+    run_mirrors(laid)
+    settings = replace(database, vault=laid.vault)
     gold, probes = load_questions(DEMO / "gold" / "flat.jsonl"), load_questions(DEMO / "gold" / "probes.jsonl")
     with testing.store(settings, "writer") as writer, testing.store(settings, "reader") as reader:
         ingest_vault(writer, embedder, settings)
