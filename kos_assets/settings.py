@@ -112,6 +112,14 @@ class Settings:
         default=None,
         metadata={"env": "KOS_INFERENCE", "toml": ("kos", "inference"), "help": "Path of an inference.toml."},
     )
+    anthropic_api_key: str | None = field(
+        default=None,
+        metadata={
+            "env": "KOS_ANTHROPIC_API_KEY",
+            "secret": True,
+            "help": "Key for tasks that inference.toml routes to `anthropic`; the shipped routing needs none.",
+        },
+    )
     host: str = field(
         default="127.0.0.1",
         metadata={"env": "KOS_HOST", "toml": ("serving", "host"), "help": "Address of the service; loopback only."},

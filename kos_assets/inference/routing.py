@@ -1,6 +1,7 @@
 """Reading `inference.toml` (E1-E3): which provider does which task, checked in full at start-up.
 
-Here: the file, its keys, and refusals that say file, key and what is allowed. Not here: building a provider (`router`).
+Here: the file, its blocks, and refusals that say file, block and what is allowed. Not here: the keys of each provider
+(`routing_keys`), building a provider (`router`).
 """
 
 from __future__ import annotations
@@ -13,51 +14,27 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from kos_assets.errors import ConfigError
+from kos_assets.inference.routing_keys import PROVIDER_KEYS, REQUIRED, OptionValue, Use, keys_for
 
 SHIPPED_ROUTING: Final = Path(__file__).parent / "inference.toml"
-TASKS: Final = ("embed",)
-EMBED_PROVIDERS: Final = ("embedded", "ollama")
-
-OptionValue = str | int | float
-
-
-@dataclass(frozen=True)
-class _Key:
-    kind: type[str] | type[int] | type[float]
-    empty_allowed: bool = False
-
-    @property
-    def wanted(self) -> str:
-        if self.kind is str:
-            return "a string" if self.empty_allowed else "a string that is not empty"
-        return "a whole number above 0" if self.kind is int else "a number above 0"
-
-    def accepts(self, value: object) -> bool:
-        if isinstance(value, bool):
-            return False
-        if self.kind is str:
-            return isinstance(value, str) and (self.empty_allowed or bool(value.strip()))
-        if self.kind is int:
-            return isinstance(value, int) and value > 0
-        return isinstance(value, int | float) and value > 0
-
-
-_PROVIDER_KEYS: Final[Mapping[str, Mapping[str, _Key]]] = MappingProxyType(
-    {
-        "embedded": {},
-        "ollama": {
-            "host": _Key(str),
-            "timeout_s": _Key(float),
-            "batch": _Key(int),
-            "model": _Key(str),
-            "query_prefix": _Key(str, empty_allowed=True),
-            "document_prefix": _Key(str, empty_allowed=True),
-            "window_tokens": _Key(int),
-            "dimensions": _Key(int),
-        },
-    }
+EXAMPLES: Final = Path(__file__).parent / "examples"
+MODEL_TASKS: Final = (
+    "entity_extract",
+    "entity_gate",
+    "merge_judge",
+    "summary",
+    "doc_kind",
+    "memory_type",
+    "relation_extract",
+    "event_time",
+    "importance",
+    "concept_label",
+    "lesson_extract",
 )
-_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"ollama": ("model",)})
+"""E2: tasks that rules do under `embedded` and that a model may do."""
+TASKS: Final = (*MODEL_TASKS, "embed")
+PROVIDERS: Final = tuple(PROVIDER_KEYS)
+EMBED_PROVIDERS: Final = ("embedded", "ollama")
 
 
 @dataclass(frozen=True)
@@ -77,9 +54,23 @@ class Route:
 class Routing:
     """The whole file, checked."""
 
-    embed: Route
+    tasks: Mapping[str, Route]
+    """A route for each of `TASKS`."""
+    budgets: Mapping[str, int]
+    """E6: tokens a day of each provider that has `daily_tokens`."""
     source: str
     """Path of the file, for messages."""
+
+    @property
+    def embed(self) -> Route:
+        """E3: the embedder's route."""
+        return self.tasks["embed"]
+
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """E5: the providers that do at least one task, without `embedded`, which is never out."""
+        used = {route.provider for route in self.tasks.values()}
+        return tuple(name for name in PROVIDERS if name in used and name != "embedded")
 
 
 def load_routing(path: Path | None) -> Routing:
@@ -94,18 +85,14 @@ def load_routing(path: Path | None) -> Routing:
     tasks = _table(source, document, "task")
     providers = _table(source, document, "provider")
     _refuse_unknown(source, "task", tasks, TASKS)
-    _refuse_unknown(source, "provider", providers, tuple(_PROVIDER_KEYS))
+    _refuse_unknown(source, "provider", providers, PROVIDERS)
     for name in providers:
         block = _table(source, providers, name, f"provider.{name}")
-        _check_keys(source, f"provider.{name}", block, _PROVIDER_KEYS[name])
-    for task in TASKS:
-        if task not in tasks:
-            raise ConfigError(
-                f"{source}: [task.{task}] is missing.",
-                why="Each task must say which provider does it.",
-                fix=f'Add [task.{task}] with provider = "embedded".',
-            )
-    return Routing(embed=_route(source, "embed", tasks, providers), source=str(source))
+        _check_keys(source, f"provider.{name}", block, name, None)
+    _refuse_missing(source, tasks)
+    budgets = {name: block["daily_tokens"] for name, block in providers.items() if "daily_tokens" in block}
+    routes = {task: _route(source, task, tasks, providers) for task in TASKS}
+    return Routing(MappingProxyType(routes), MappingProxyType(budgets), str(source))
 
 
 def _read(source: Path) -> dict[str, Any]:
@@ -136,7 +123,22 @@ def _refuse_unknown(source: Path, parent: str, table: Mapping[str, Any], allowed
             raise ConfigError(f"{source}: unknown block [{name}].", fix=f"Allowed here: {_listed(allowed)}.")
 
 
-def _check_keys(source: Path, block: str, values: Mapping[str, Any], known: Mapping[str, _Key]) -> None:
+def _refuse_missing(source: Path, tasks: Mapping[str, Any]) -> None:
+    """E2: all missing blocks at once, as text to paste: a file from before the other tasks has only `[task.embed]`."""
+    missing = [task for task in TASKS if task not in tasks]
+    if not missing:
+        return
+    names = _listed(tuple(f"[task.{task}]" for task in missing))
+    raise ConfigError(
+        f"{source}: {names} {'is' if len(missing) == 1 else 'are'} missing.",
+        why="Each task must say which provider does it.",
+        fix="Add what follows; embedded means the rules and the model that come with the installation.\n\n"
+        + "\n".join(f'[task.{task}]\nprovider = "embedded"' for task in missing),
+    )
+
+
+def _check_keys(source: Path, block: str, values: Mapping[str, Any], provider: str, use: Use | None) -> None:
+    known = keys_for(provider, use)
     for key, value in values.items():
         if key not in known:
             allowed = _listed(tuple(known)) if known else "no keys"
@@ -148,24 +150,37 @@ def _check_keys(source: Path, block: str, values: Mapping[str, Any], known: Mapp
 def _route(source: Path, task: str, tasks: Mapping[str, Any], providers: Mapping[str, Any]) -> Route:
     block = dict(_table(source, tasks, task, f"task.{task}"))
     provider = block.pop("provider", None)
-    allowed = _listed(EMBED_PROVIDERS)
-    if provider is None:
-        raise ConfigError(f"{source}: provider is missing in [task.{task}].", fix=f"Allowed: {allowed}.")
-    if provider not in EMBED_PROVIDERS:
-        raise ConfigError(
-            f"{source}: provider in [task.{task}] may not be {provider!r}.",
-            why="Every note passes through the embedder, so it must run on this machine (E3).",
-            fix=f"Allowed: {allowed}.",
-        )
-    _check_keys(source, f"task.{task}", block, _PROVIDER_KEYS[provider])
-    options = {**providers.get(provider, {}), **block}
-    for key in _REQUIRED.get(provider, ()):
+    use: Use = "embed" if task == "embed" else "complete"
+    _check_provider(source, task, provider)
+    _check_keys(source, f"task.{task}", block, provider, use)
+    merged = {**providers.get(provider, {}), **block}
+    options = {key: value for key, value in merged.items() if key in keys_for(provider, use)}
+    for key in REQUIRED.get(provider, ()):
         if key not in options:
             raise ConfigError(
                 f"{source}: {key} is missing for provider {provider!r}.",
                 fix=f"Set {key} in [task.{task}] or [provider.{provider}].",
             )
+    if use == "embed" and str(options.get("model", "")).casefold().endswith(("-cloud", ":cloud")):
+        raise ConfigError(
+            f"{source}: model in [task.embed] may not be {options['model']!r}.",
+            why="Ollama sends texts for its cloud models to another machine; the embedder must run on this one (E3).",
+            fix="Name a model that this server runs itself.",
+        )
     return Route(task, provider, tuple(sorted(options.items())))
+
+
+def _check_provider(source: Path, task: str, provider: object) -> None:
+    allowed = EMBED_PROVIDERS if task == "embed" else PROVIDERS
+    if provider is None:
+        raise ConfigError(f"{source}: provider is missing in [task.{task}].", fix=f"Allowed: {_listed(allowed)}.")
+    if provider not in allowed:
+        local = "Every note passes through the embedder, so it must run on this machine (E3)."
+        raise ConfigError(
+            f"{source}: provider in [task.{task}] may not be {provider!r}.",
+            why=local if task == "embed" else "No such provider.",
+            fix=f"Allowed: {_listed(allowed)}.",
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

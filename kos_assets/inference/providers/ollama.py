@@ -72,6 +72,12 @@ def recipe_for(model: str) -> Recipe:
     return Recipe()
 
 
+def estimated_tokens(text: str) -> int:
+    """Tokens of `text`, on the high side, for a server that has no tokenizer to ask."""
+    dense = 0 if text.isascii() else len(_CJK.findall(text))
+    return math.ceil((dense + (len(text) - dense) / _CHARS_PER_TOKEN) * _MARGIN)
+
+
 class OllamaEmbedder:
     """One model of one server. Asks the server at the first use; safe from several threads."""
 
@@ -154,8 +160,7 @@ class OllamaEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """An estimate that errs on the high side: Ollama has no tokenizer to ask."""
-        dense = 0 if text.isascii() else len(_CJK.findall(text))
-        return math.ceil((dense + (len(text) - dense) / _CHARS_PER_TOKEN) * _MARGIN)
+        return estimated_tokens(text)
 
     def truncates(self, text: str) -> bool:
         """By the estimate."""

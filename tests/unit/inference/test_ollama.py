@@ -12,7 +12,7 @@ import pytest
 from kos_assets.errors import ConfigError, ItemError, ProviderUnavailableError
 from kos_assets.inference.providers.ollama import OllamaEmbedder, Recipe, recipe_for
 from kos_assets.inference.router import embedder
-from kos_assets.inference.routing import load_routing
+from kos_assets.inference.routing import MODEL_TASKS, load_routing
 
 
 def plain(double: Any, **options: Any) -> OllamaEmbedder:
@@ -80,8 +80,9 @@ def test_dimensions_are_another_model(ollama_double: Any) -> None:
 def test_routing_overrides_the_recipe(ollama_double: Any, tmp_path: Path) -> None:
     """E1, E3: prefixes of the file win over the table."""
     path = tmp_path / "inference.toml"
+    rules = "".join(f"[task.{task}]\nprovider = 'embedded'\n" for task in MODEL_TASKS)
     path.write_text(
-        f'[task.embed]\nprovider = "ollama"\nmodel = "nomic-embed-text"\nquery_prefix = ""\n'
+        rules + f'[task.embed]\nprovider = "ollama"\nmodel = "nomic-embed-text"\nquery_prefix = ""\n'
         f'[provider.ollama]\nhost = "{ollama_double.url}"\nbatch = 1\nwindow_tokens = 100\n'
     )
     model = embedder(load_routing(path))
