@@ -24,6 +24,7 @@ from kos_assets.store.health import Measure
 STEPS = 7
 SHOWN = 3
 
+
 def run_demo(settings: Settings, *, keep: bool) -> None:
     """Run the demo below the data directory, in `demo/`; an earlier demo there is replaced. Raises OperationError."""
     began = time.monotonic()

@@ -85,8 +85,10 @@ class MirrorSettings:
 
 
 def mirror_settings(name: str, table: Any, *, place: Callable[[str], Path] = Path) -> MirrorSettings:
-    """The mirror that `[mirror.<name>]` describes; `place` makes a path of a text (`~`). Raises ConfigError: which key, what
-    is wrong, the fix."""
+    """The mirror that `[mirror.<name>]` describes; `place` makes a path of a text (`~`).
+
+    Raises ConfigError: which key, what is wrong, the fix.
+    """
     if not isinstance(table, Mapping):
         raise ConfigError(f"[mirror] {name} is no table.", fix=f"Write [mirror.{name}] on a line of its own.")
     if not _NAME.fullmatch(name):

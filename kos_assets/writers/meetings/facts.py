@@ -166,8 +166,11 @@ def moment(value: Any, zone: dt.tzinfo) -> When | None:
 
 
 def people_in(value: Any) -> Iterator[str]:
-    """The people of a list of names, addresses or records; of a text, its parts between commas."""
-    parts = value.replace(";", ",").split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+    """The people of a list of names, addresses or records; of a text, its parts between
+    semicolons (`Ruiz, Ana; Lind, Bo`), else commas."""
+    if isinstance(value, str):
+        value = value.split(";" if ";" in value else ",")
+    parts = value if isinstance(value, list) else ()
     for part in parts[:MOST_PEOPLE]:
         if isinstance(part, str):
             if found := person(part):

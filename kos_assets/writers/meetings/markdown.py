@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from kos_assets.vault import dates, frontmatter
@@ -22,6 +22,9 @@ from kos_assets.writers.meetings.names import is_person, merged
 from kos_assets.writers.meetings.turns import joined
 from kos_assets.writers.meetings.words import Cutter, whole
 from kos_assets.writers.note import MIRROR_KEY
+
+LARGEST_NOTES: Final = 4 * 2**20
+"""Characters of notes, without the transcript."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -51,11 +54,13 @@ _ID_KEYS: Final = ("meetingid", "transcriptid", "recordingid", "granolaid", "fir
 _TITLE_KEYS: Final = ("title", "meetingtitle", "topic", "subject", "meeting")
 _LENGTH_KEYS: Final = ("durationminutes", "durationseconds", "duration", "length")
 _HEAD_TITLES: Final = ("title", "meeting title", "topic", "subject", "meeting", "titel", "thema")
+_HEAD_KEPT: Final = ("url", "link", "meeting id", "language")
 _HEAD_DATES: Final = (
     "date", "date and time", "start", "start time", "started", "recorded", "recorded on", "when", "datum", "beginn",
     "time",
 )  # fmt: skip
 _HEAD_ROWS: Final = 60
+_LARGEST_FILE: Final = 16 * 2**20
 _LIKE_TRANSCRIPT: Final = 0.5
 
 
@@ -70,6 +75,8 @@ class _Section:
 def meeting_of(text: str, zone: dt.tzinfo, cutter: Cutter) -> Meeting:
     """The meeting that a Markdown file tells. Raises UnreadableMeetingError for an empty one, and for a mirror's own
     note."""
+    if len(text) > _LARGEST_FILE:
+        raise UnreadableMeetingError("too_large", f"it is longer than {_LARGEST_FILE // 2**20} MiB", "split the file")
     data = text.encode("utf-8", "replace")
     head = frontmatter.parse(data)
     if MIRROR_KEY in head.properties:
@@ -84,6 +91,9 @@ def meeting_of(text: str, zone: dt.tzinfo, cutter: Cutter) -> Meeting:
     said = joined(lines, cutter)
     people = merged([*_people(facts, rows), *(turn.speaker for turn in said.turns if is_person(turn.speaker))])
     notes = whole("\n".join(_with_tasks(rows))) if any(row.strip() for row in rows) else ""
+    if len(notes) > LARGEST_NOTES:
+        reason = f"the notes are longer than {LARGEST_NOTES // 2**20} MiB"
+        raise UnreadableMeetingError("too_large", reason, "split the file")
     if not notes and not said.turns and not facts:
         raise UnreadableMeetingError("empty", "the file is empty", "delete it, or write it again")
     zone = dates.zone_of(head.properties, zone)
@@ -112,9 +122,9 @@ def text_meeting_of(text: str, zone: dt.tzinfo, cutter: Cutter) -> Meeting:
     text = cutter.text(text)
     if not text.strip():
         raise UnreadableMeetingError("empty", "the file is empty", "delete it, or export it again")
-    found = plain.transcript_of(text)
+    found = plain.transcript_of(text) if not text.startswith("---\n") else None
     if found is None:
-        return replace(meeting_of(text, zone, cutter), language="")
+        return meeting_of(text, zone, cutter)
     head, lines = found
     said = joined(lines, cutter)
     facts = head.facts
@@ -124,7 +134,10 @@ def text_meeting_of(text: str, zone: dt.tzinfo, cutter: Cutter) -> Meeting:
     when = when or next((seen for row in head.rows[:5] if (seen := dates.found(row, zone)) is not None), None)
     listed = (facts.get(key, "") for key in plain.PEOPLE_KEYS)
     people = [one for part in listed for one in people_in(part)]
-    rest = [row for row in head.rows if row.strip() and " ".join(row.lstrip("#* ").split()) != first]
+    rest = [
+        row for row in head.rows if row.strip() and (title != first or " ".join(row.lstrip("#* ").split()) != first)
+    ]
+    rest += [f"{key.capitalize()}: {facts[key]}" for key in _HEAD_KEPT if facts.get(key)]
     return Meeting(
         title=cutter.line(title[:1000]),
         when=when,
@@ -180,9 +193,9 @@ def _said(rows: list[str], sections: Sequence[_Section]) -> tuple[Iterator[Line]
         if section.name in _TRANSCRIPT:
             found = plain.transcript_of("\n".join(rows[section.start + 1 : section.end]), sure=True)
             if found is not None:
-                return found[1], rows[: section.start] + rows[section.end :]
+                return found[1], rows[: section.start] + found[0].rows + rows[section.end :]
     found = plain.transcript_of("\n".join(rows), least=_LIKE_TRANSCRIPT) if not sections else None
-    return (found[1], found[0].rows) if found is not None else (iter(()), rows)
+    return (found[1], rows[: found[0].end]) if found is not None else (iter(()), rows)
 
 
 def _people(facts: dict[str, Json], rows: Sequence[str]) -> Iterator[str]:
@@ -201,7 +214,8 @@ def _people(facts: dict[str, Json], rows: Sequence[str]) -> Iterator[str]:
 
 
 def _unlinked(text: str) -> str:
-    return re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", text)
+    """`[[People/Ana Ruiz|Ana]]` is Ana Ruiz."""
+    return re.sub(r"\[\[(?:[^\[\]|#]{0,200}/)?([^\[\]|#/]{0,200})(?:[|#][^\[\]]{0,200})?\]\]", r"\1", text)
 
 
 def _texts(value: Json) -> Iterator[str]:

@@ -17,12 +17,13 @@ from kos_assets.writers.meetings.meeting import Meeting
 from kos_assets.writers.meetings.names import merged as merged_people
 
 TRUST: Final = {".json": 0, ".jsonl": 0, ".md": 1, ".markdown": 1, ".vtt": 2, ".srt": 3, ".txt": 4}
-"""Of two files that tell the same thing the first in this order counts, but for titles and dates: there a person's
-Markdown comes first."""
+"""Of two files that tell the same thing the first in this order counts, but for titles, where notes come first, and
+dates, where exports come last."""
 
 _IN_GMT = re.compile(r"GMT(?=\d{8}-\d{6})")
 _STAMP: Final = r"(?:GMT)?(?:19|20)\d\d[-_.]?\d\d[-_.]?\d\d(?:[T _-]{1,3}\d\d[-.:_h]?\d\d(?:[-.:_]?\d\d)?)?(?!\d)"
 _DATE_AT_AN_END = re.compile(rf"\A{_STAMP}[ _.,–-]*|[ _.,–(-]*{_STAMP}\)?\Z")
+_EXPORTS: Final = (".json", ".jsonl")
 _FAR_FEWER: Final = 0.5
 _MINUTE = 60
 
@@ -45,7 +46,7 @@ def one(told: Sequence[tuple[str, Meeting]]) -> tuple[Meeting, list[int]]:
     found = Meeting(
         title=next((meeting.title for meeting in written if meeting.title), ""),
         meeting_id=next((meeting.meeting_id for meeting in trusted if meeting.meeting_id), ""),
-        when=sharper([meeting.when for meeting in written]),
+        when=sharper([meeting.when for _, meeting in sorted(told, key=lambda one: one[0] in _EXPORTS)]),
         duration=next((meeting.duration for meeting in trusted if meeting.duration), None),
         summary=next((meeting.summary for meeting in trusted if meeting.summary), ""),
         actions=tuple(reversed(actions.values())),

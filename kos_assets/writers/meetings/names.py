@@ -37,7 +37,7 @@ _RESOURCE = re.compile(r"[\w.-]+/[\w./-]+")
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"]{1,64}@[^\s<>()\[\],;:\"@]{1,190}")
 _WITH_ADDRESS = re.compile(r"\s*(.*?)\s*[<(\[]\s*(?:mailto:)?([^\s<>()\[\]]+@[^\s<>()\[\]]+)\s*[>)\]]\s*")
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff*_`<>\\[\\]|]")
-_WORD = re.compile(r"[^\W\d_][\w'’.-]*\.?|[(&](?:[^\W\d_][^()]{0,40})?\)?|[/|,–-]", re.UNICODE)
+_WORD = re.compile(r"[^\w\s:\"]{1,4}|[^\W\d_][\w'’.-]*\.?|[(&](?:[^\W\d_][^()]{0,40})?\)?|[/|,–-]", re.UNICODE)
 _PARTICLES: Final = frozenset(
     (
         "de", "da", "do", "dos", "das", "del", "della", "di", "du", "des", "la", "le", "van", "von", "vom", "zu", "zum",

@@ -18,7 +18,7 @@ from kos_assets.writers.meetings.words import below, paragraph, whole
 LARGEST_BODY: Final = 8 * 2**20
 """Bytes of one note; a longer meeting goes on in the next one. The vault reads notes up to 16 MiB."""
 
-_LONGEST_TOP: Final = 4 * 2**20
+_LONGEST_TOP: Final = 12 * 2**20
 _MINUTE: Final = 60
 
 

@@ -20,6 +20,10 @@ from kos_assets.writers.meetings.turns import joined
 from kos_assets.writers.meetings.words import Cutter
 
 SUFFIXES: Final = (".json", ".jsonl", ".vtt", ".srt", ".md", ".markdown", ".txt")
+MOST_ROWS: Final = 3_000_000
+"""Of a text; captions of 64 MB have about two million."""
+
+_JSON: Final = frozenset((".json", ".jsonl"))
 
 
 def parse(data: bytes, suffix: str, zone: dt.tzinfo = dt.UTC) -> tuple[Meeting, ...]:
@@ -31,9 +35,12 @@ def parse(data: bytes, suffix: str, zone: dt.tzinfo = dt.UTC) -> tuple[Meeting, 
     text, encoding = decoded(data)
     cutter = Cutter()
     suffix = suffix.lower()
+    if suffix not in _JSON and text.count("\n") > MOST_ROWS:
+        reason = f"the file has more than {MOST_ROWS:,} lines"
+        raise UnreadableMeetingError("too_large", reason, "split it")
     if not text.strip():
         raise UnreadableMeetingError("empty", "the file is empty", "delete it, or export it again")
-    if suffix in (".json", ".jsonl"):
+    if suffix in _JSON:
         found = tuple(roles.meetings_of(value_of(text), zone, cutter))
     elif suffix in (".vtt", ".srt") or text.startswith("WEBVTT"):
         found = (_captions(text, zone, cutter),)

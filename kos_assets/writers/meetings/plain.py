@@ -11,6 +11,7 @@ What is known: `Ana: words`, `[00:01:02] Ana: words`, `Ana (00:01:02): words`, `
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,7 +39,7 @@ _ZOOM_CHAT = re.compile(
 )
 _FACT = re.compile(r"\s*(?:[-*]\s+)?([A-Za-zÀ-ÿ][A-Za-zÀ-ÿ _-]{1,30}?)\s*[:：]\s*(.{0,2000})", re.DOTALL)
 _ENDED = re.compile(
-    r"\s*\W{0,3}\s*(?:(?:meeting|transcription) ended after \d|this editable transcript was computer generated|"
+    r"\W{0,5}(?:(?:meeting|transcription) ended after \d|this editable transcript was computer generated|"
     r"transcribed by https://otter\.ai|(?:unknown|automatic) transcription (?:started|stopped))", re.IGNORECASE,
 )  # fmt: skip
 _FACT_KEYS: Final = frozenset(
@@ -78,25 +79,35 @@ class _Marked:
 
 
 def transcript_of(text: str, *, sure: bool = False, least: float = _SHARE) -> tuple[Head, Iterator[Line]] | None:
-    """The head and lines of a text; None for what is no transcript: less than the share `least` of its rows names a
-    speaker or time. `sure`: it stands under a heading that says so, so that one such row is enough.
+    """The head and lines of a text; None for what is no transcript.
+
+    In one at least the share `least` of the rows names a speaker or time; without times somebody speaks twice, so that
+    a list of `Topic: words` is none. `sure`: it stands under a heading that says so, so that one such row is enough.
     """
     rows = text.split("\n")
-    head = _head(rows)
+    labels = Labels(_stripped(row) for row in rows if row.strip())
+    head = _head(rows, labels)
     body = rows[head.end :]
-    labels = Labels(_stripped(row) for row in body if row.strip())
-    marked = sum(1 for row in body if row.strip() and len(row) < _LONGEST_ROW and _marked(row, labels) is not None)
-    filled = sum(1 for row in body if row.strip())
-    if not marked or (not sure and (marked < _LEAST_LINES or marked < least * filled)):
-        return None
-    return head, _lines(body, labels)
+    filled = marked = timed = 0
+    speakers: Counter[str] = Counter()
+    for row in body:
+        filled += bool(row.strip())
+        found = _marked(row, labels) if row.strip() and len(row) < _LONGEST_ROW else None
+        marked += found is not None
+        timed += found is not None and found.time is not None
+        if found is not None and found.speaker:
+            speakers[found.speaker] += 1
+    often = sum(count for count in speakers.values() if count > 1)
+    likely = marked >= max(_LEAST_LINES, least * filled) and (timed + often) * 2 >= marked
+    return (head, _lines(body, labels)) if marked and (sure or likely) else None
 
 
-def _head(rows: Sequence[str]) -> Head:
+def _head(rows: Sequence[str], labels: Labels) -> Head:
     """Facts and other rows above the first row that is said; `Attendees` may have its list below."""
     head = Head()
     waiting = ""
     for number, row in enumerate(rows[:_HEAD_ROWS]):
+        row = row[:_LONGEST_ROW]  # noqa: PLW2901
         plain = _stripped(row).strip().lstrip("#").strip()
         key = plain.rstrip(":").casefold()
         found = _FACT.fullmatch(_stripped(row).lstrip("#"))
@@ -111,10 +122,10 @@ def _head(rows: Sequence[str]) -> Head:
             head.facts.setdefault(found[1].casefold(), found[2].strip())
         elif key in PEOPLE_KEYS:
             waiting = key
-        elif waiting and (plain.startswith(("-", "*", "•")) or not _begins(row)):
+        elif waiting and (plain.startswith(("-", "*", "•")) or not _begins(row, labels)):
             head.facts[waiting] = f"{head.facts.get(waiting, '')}; {plain.lstrip('-*• ')}".strip("; ")
             waiting = waiting if plain.startswith(("-", "*", "•")) else ""
-        elif _begins(row):
+        elif _begins(row, labels):
             head.end = number
             return head
         else:
@@ -127,13 +138,13 @@ def _head(rows: Sequence[str]) -> Head:
     return head
 
 
-def _begins(row: str) -> bool:
+def _begins(row: str, labels: Labels) -> bool:
     """Whether something is said from this row on."""
     if _TIME_ONLY.fullmatch(row) or _STAMPED.match(row) or _BOLD_NAME.match(row):
         return True
     plain = _stripped(row)
     before, colon, after = plain.partition(":")
-    if colon and after[:1] in ("", " ") and is_label(before):
+    if labels.split(plain)[0] or (colon and after[:1] in ("", " ") and is_label(before)):
         return True
     found = _NAME_THEN_TIME.fullmatch(plain[:_LONGEST_ROW])
     return found is not None and is_label(found["name"]) and bool(found["colon"] or not found["rest"])
@@ -145,9 +156,8 @@ def _lines(rows: Sequence[str], labels: Labels) -> Iterator[Line]:
     for row in rows:
         if not row.strip():
             continue
-        if _ENDED.match(row):
-            if not row.lower().lstrip().startswith(("unknown", "automatic")):
-                return
+        start_of_row = row.strip()[:_WORDY]
+        if _ENDED.match(start_of_row):
             continue
         marked = _marked(row, labels) if len(row) < _LONGEST_ROW else None
         words = row

@@ -155,6 +155,7 @@ def _from_text(facts: Facts, flaws: Flaws) -> Iterator[Line]:
         return
     found = plain.transcript_of(text, sure=True) if text else None
     if found is not None:
+        yield from (Line(row) for row in found[0].rows)
         yield from found[1]
     else:
         yield from (Line(row) for row in text.split("\n") if row.strip())
@@ -181,12 +182,9 @@ def _timeline(value: Mapping[str, Any]) -> Iterator[str]:
 
 def _summary(facts: Facts, cutter: Cutter) -> str:
     for _, value in facts.all(_SUMMARY):
-        if isinstance(value, Mapping):
-            forms = {key_form(str(key)): part for key, part in value.items()}
-            value = next(
-                (forms[key] for key in ("markdown", "text", "content") if isinstance(forms.get(key), str)), None
-            )
-        if isinstance(value, str | list) and (found := _markdown(value, cutter)):
+        forms = {key_form(str(key)): part for key, part in value.items()} if isinstance(value, Mapping) else {}
+        inner = next((forms[key] for key in ("markdown", "text", "content") if isinstance(forms.get(key), str)), value)
+        if isinstance(inner, str | list) and (found := _markdown(inner, cutter)):
             return found
     return ""
 

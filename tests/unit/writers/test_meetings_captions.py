@@ -37,7 +37,8 @@ def test_teams_voices_and_identifiers() -> None:
 def test_teams_metadata_cues() -> None:
     """W2: cues whose payload is JSON."""
     text = (
-        'WEBVTT\n\n00:00:16.246 --> 00:00:17.726\n{"startDateTime":"2026-03-04T10:00:16Z","endDateTime":"2026-03-04T10:00:17Z",'
+        "WEBVTT\n\n00:00:16.246 --> 00:00:17.726\n"
+        '{"startDateTime":"2026-03-04T10:00:16Z","endDateTime":"2026-03-04T10:00:17Z",'
         '"speakerName":"Ana Ruiz","spokenText":"Hello.","spokenLanguage":"en-us"}\n\n'
         '00:00:18.000 --> 00:00:19.000\n{"speakerName":"Bo Lind","spokenText":"Hi.", broken\n'
     )
@@ -48,9 +49,12 @@ def test_teams_metadata_cues() -> None:
 def test_zoom_names_before_a_colon() -> None:
     """W2: names in the text; what is no name stays text."""
     text = (
-        "WEBVTT\r\n\r\n1\r\n00:00:01.000 --> 00:00:02.000\r\nAna Ruiz: Hello.\r\n\r\n2\r\n00:00:02.500 --> 00:00:04.000\r\n"
-        "Ana Ruiz: The plan is this: we wait.\r\n\r\n3\r\n00:00:05.000 --> 00:00:06.000\r\nmüller, jan: Ratio 3:1.\r\n\r\n"
-        "4\r\n00:00:07.000 --> 00:00:08.000\r\n田中: はい。\r\n\r\n5\r\n00:00:08.000 --> 00:00:09.000\r\nand so we wait: that is it\r\n"
+        "WEBVTT\r\n\r\n1\r\n00:00:01.000 --> 00:00:02.000\r\nAna Ruiz: Hello.\r\n\r\n2\r\n"
+        "00:00:02.500 --> 00:00:04.000\r\n"
+        "Ana Ruiz: The plan is this: we wait.\r\n\r\n3\r\n00:00:05.000 --> 00:00:06.000\r\n"
+        "müller, jan: Ratio 3:1.\r\n\r\n"
+        "4\r\n00:00:07.000 --> 00:00:08.000\r\n田中: はい。\r\n\r\n5\r\n"
+        "00:00:08.000 --> 00:00:09.000\r\nand so we wait: that is it\r\n"
     )
     assert spoken(text) == [
         ("Ana Ruiz", 1.0, "Hello. The plan is this: we wait. müller, jan: Ratio 3:1."),
@@ -69,9 +73,12 @@ def test_speech_with_colons_has_no_speakers() -> None:
 def test_blocks_that_are_not_spoken() -> None:
     """W2: header, notes, styles and regions are no text; cue settings are no text; facts of the header count."""
     text = (
-        "WEBVTT - Budget\nKind: captions\nLanguage: de\n\nNOTE duration:\"00:34:12.5\"\n\nNOTE\nlong\nnote\n\nSTYLE\n::cue { color: lime }\n\n"
-        "REGION\nid:bill\nwidth:40%\n\n00:01.000 --> 00:02.000 align:start position:0% line:-1\nHallo.\n\nNOTE between\n\n"
-        "00:03.000 --> 00:04.000\n<c.yellow>Wie</c> <00:00:03.500><i>geht</i> <b>es</b>? 3 < 5 <lang fr>oui</lang> {\\an8}\n"
+        "WEBVTT - Budget\nKind: captions\nLanguage: de\n\nNOTE duration:\"00:34:12.5\"\n\nNOTE\nlong\n"
+        "note\n\nSTYLE\n::cue { color: lime }\n\n"
+        "REGION\nid:bill\nwidth:40%\n\n00:01.000 --> 00:02.000 align:start position:0% line:-1\n"
+        "Hallo.\n\nNOTE between\n\n"
+        "00:03.000 --> 00:04.000\n"
+        "<c.yellow>Wie</c> <00:00:03.500><i>geht</i> <b>es</b>? 3 < 5 <lang fr>oui</lang> {\\an8}\n"
     )  # fmt: skip
     assert spoken(text) == [("", 1.0, "Hallo. Wie geht es? 3 < 5 oui")]
     assert (read(text).language, read(text).duration) == ("de", 2052.5)
@@ -88,7 +95,10 @@ def test_srt_with_tags_commas_and_blank_lines() -> None:
 
 def test_srt_without_blank_lines() -> None:
     """W2: the number of the next cue is no text."""
-    text = "1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 00:00:04,000\nHi.\n3\n00:00:05,000 --> 00:00:06,000\n"
+    text = (
+        "1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 00:00:04,000\nHi.\n3\n"
+        "00:00:05,000 --> 00:00:06,000\n"
+    )
     assert spoken(text, ".srt") == [("", 1.0, "Hello. Hi.")]
 
 
@@ -113,7 +123,10 @@ def test_times_that_are_only_nearly_right(timing: str, start: float) -> None:
 
 def test_a_cue_without_a_readable_time_keeps_its_words() -> None:
     """W2, V4: nothing that was said is lost; the line is told."""
-    text = "WEBVTT\n\n00:01.000 --> 00:02.000\nOne.\n\n00:0x:03.000 --> 00:04.000\nTwo.\n\n00:05.000 --> 00:06.000\nThree.\n"
+    text = (
+        "WEBVTT\n\n00:01.000 --> 00:02.000\nOne.\n\n00:0x:03.000 --> 00:04.000\nTwo.\n\n"
+        "00:05.000 --> 00:06.000\nThree.\n"
+    )
     meeting = read(text)
     assert meeting.turns[0].paragraphs == ("One. Two. Three.",)
     assert [(flaw.line, flaw.code) for flaw in meeting.flaws] == [(6, "bad_cue_time")]
@@ -122,8 +135,10 @@ def test_a_cue_without_a_readable_time_keeps_its_words() -> None:
 def test_captions_that_scroll_are_folded() -> None:
     """W2: rows that are shown again, 10 ms cues, captions that grow and cues twice are said once; echoes stay."""
     scrolling = (
-        "WEBVTT\nKind: captions\nLanguage: en\n\n00:00:00.000 --> 00:00:02.000 align:start position:0%\n \nso<00:00:00.500><c> today</c>\n\n"
-        "00:00:02.000 --> 00:00:02.010 align:start position:0%\nso today\n \n\n00:00:02.010 --> 00:00:04.000\nso today\nwe<c> count</c>\n\n"
+        "WEBVTT\nKind: captions\nLanguage: en\n\n00:00:00.000 --> 00:00:02.000 align:start position:0%\n"
+        " \nso<00:00:00.500><c> today</c>\n\n"
+        "00:00:02.000 --> 00:00:02.010 align:start position:0%\nso today\n \n\n"
+        "00:00:02.010 --> 00:00:04.000\nso today\nwe<c> count</c>\n\n"
         "00:00:04.000 --> 00:00:04.010\nwe count\n \n\n00:00:04.010 --> 00:00:06.000\nwe count\nthe nights\n"
     )
     assert spoken(scrolling) == [("", 0.0, "so today we count the nights")]
@@ -140,7 +155,10 @@ def test_captions_that_scroll_are_folded() -> None:
 
 def test_overlapping_speakers_are_both_kept() -> None:
     """W2: who speaks at the same time is not folded."""
-    text = "WEBVTT\n\n00:01.000 --> 00:05.000\n<v Ana>No.</v>\n\n00:02.000 --> 00:03.000\n<v Bo>No.</v>\n\n00:04.000 --> 00:06.000\n<v Ana>Yes.</v> <v Bo>Well.</v>\n"
+    text = (
+        "WEBVTT\n\n00:01.000 --> 00:05.000\n<v Ana>No.</v>\n\n00:02.000 --> 00:03.000\n<v Bo>No.</v>\n\n"
+        "00:04.000 --> 00:06.000\n<v Ana>Yes.</v> <v Bo>Well.</v>\n"
+    )
     assert [(speaker, words) for speaker, _, words in spoken(text)] == [
         ("Ana", "No."),
         ("Bo", "No."),

@@ -63,9 +63,11 @@ def test_names_without_times() -> None:
 def test_google_meet_document() -> None:
     """W2: the date from the title, attendees from the list, times on lines of their own, the footer left out."""
     text = (
-        "Budget (2026-03-04 10:00 GMT+1) - Transcript\nAttendees\nAna Ruiz, Bo Lind, Cy Young\nTranscript\n00:00:00\n \n"
+        "Budget (2026-03-04 10:00 GMT+1) - Transcript\nAttendees\nAna Ruiz, Bo Lind, Cy Young\n"
+        "Transcript\n00:00:00\n \n"
         "Ana Ruiz: Hello.\nBo Lind: Hi.\n00:05:00\n \nAna Ruiz: Well then.\nMeeting ended after 00:34:12 👋\n"
-        "This editable transcript was computer generated and might contain errors. People can also change the text after it was created.\n"
+        "This editable transcript was computer generated and might contain errors. "
+        "People can also change the text after it was created.\n"
     )
     meeting = read(text)
     assert [(turn.speaker, turn.start) for turn in meeting.turns] == [
@@ -74,7 +76,8 @@ def test_google_meet_document() -> None:
         ("Ana Ruiz", 300.0),
     ]
     assert meeting.people == ("Ana Ruiz", "Bo Lind", "Cy Young")
-    assert meeting.when is not None and meeting.when.at.isoformat() == "2026-03-04T09:00:00+00:00"
+    assert meeting.when is not None
+    assert meeting.when.at.isoformat() == "2026-03-04T09:00:00+00:00"
     assert meeting.title.startswith("Budget")
     assert "computer generated" not in str(meeting.turns)
 
@@ -91,16 +94,23 @@ def test_zoom_saved_captions_and_chat() -> None:
 
 def test_facts_above_a_transcript() -> None:
     """W2: title, date, attendees and length stand above the words."""
-    text = "Title: Budget\nDate: 4 March 2026 10:00\nDuration: 34 min\nAttendees:\n- Ana Ruiz <ana@example.org>\n- Bo Lind\n\nAna Ruiz: Hello.\nBo Lind: Hi.\n"
+    text = (
+        "Title: Budget\nDate: 4 March 2026 10:00\nDuration: 34 min\nAttendees:\n"
+        "- Ana Ruiz <ana@example.org>\n- Bo Lind\n\nAna Ruiz: Hello.\nBo Lind: Hi.\nAna Ruiz: Bye.\n"
+    )
     meeting = read(text)
     assert (meeting.title, meeting.duration) == ("Budget", 2040.0)
-    assert meeting.when is not None and meeting.when.at.isoformat() == "2026-03-04T09:00:00+00:00"
+    assert meeting.when is not None
+    assert meeting.when.at.isoformat() == "2026-03-04T09:00:00+00:00"
     assert meeting.people == ("Ana Ruiz <ana@example.org>", "Bo Lind")
 
 
 def test_prose_is_no_transcript() -> None:
     """W2: a text with a few colons and times is notes and stays as it is."""
-    text = "We met at 10:30 and spoke of three things.\nFirst: the roof.\nSecond: the stove, until 11:00.\nThen we went home.\nNothing else was said.\n"
+    text = (
+        "We met at 10:30 and spoke of three things.\nFirst: the roof.\nSecond: the stove, until 11:00.\n"
+        "Then we went home.\nNothing else was said.\n"
+    )
     meeting = read(text)
     assert meeting.turns == ()
     assert meeting.notes == text.rstrip("\n")
@@ -108,13 +118,20 @@ def test_prose_is_no_transcript() -> None:
 
 def test_markdown_stays_as_it_is() -> None:
     """W2: properties and the title leave the text, nothing else changes."""
-    body = "## Decision\n\n**Go** on `Monday`.\n\n- [x] Train Bo ✅ 2026-03-05\n- plain\n\n```\n## Action items\n- no task\n```\n"
-    text = f'---\ntitle: Budget\ndate: 2026-03-04\nattendees: ["[[Ana Ruiz]]", "Bo Lind <bo@example.org>"]\ntags: [money]\nduration: 45 min\n---\n# Budget\n\n{body}'
+    body = (
+        "## Decision\n\n**Go** on `Monday`.\n\n- [x] Train Bo ✅ 2026-03-05\n- plain\n\n```\n"
+        "## Action items\n- no task\n```\n"
+    )
+    text = (
+        f'---\ntitle: Budget\ndate: 2026-03-04\nattendees: ["[[Ana Ruiz]]", "Bo Lind <bo@example.org>"]\n'
+        f"tags: [money]\nduration: 45 min\n---\n# Budget\n\n{body}"
+    )
     meeting = read(text, ".md")
     assert meeting.notes == body.strip("\n")
     assert (meeting.title, meeting.tags, meeting.duration) == ("Budget", ("money",), 2700.0)
     assert meeting.people == ("Ana Ruiz", "Bo Lind <bo@example.org>")
-    assert meeting.when is not None and meeting.when.dated
+    assert meeting.when is not None
+    assert meeting.when.dated
 
 
 def test_a_heading_that_is_not_the_title_stays() -> None:
@@ -126,15 +143,22 @@ def test_a_heading_that_is_not_the_title_stays() -> None:
 
 def test_action_items_become_tasks() -> None:
     """W2: bullets below a heading for actions get a box; the rest is left alone."""
-    text = "# B\n\n## Notes\n- a fact\n\n## Action items\n- Ana: send it\n- [x] done\n* Bo: pay\n\n## Nächste Schritte\n- warten\n"
+    text = (
+        "# B\n\n## Notes\n- a fact\n\n## Action items\n- Ana: send it\n- [x] done\n* Bo: pay\n\n"
+        "## Nächste Schritte\n- warten\n"
+    )
     assert read(text, ".md").notes == (
-        "## Notes\n- a fact\n\n## Action items\n- [ ] Ana: send it\n- [x] done\n* [ ] Bo: pay\n\n## Nächste Schritte\n- [ ] warten"
+        "## Notes\n- a fact\n\n## Action items\n- [ ] Ana: send it\n- [x] done\n* [ ] Bo: pay\n\n"
+        "## Nächste Schritte\n- [ ] warten"
     )
 
 
 def test_a_transcript_below_its_heading() -> None:
     """W2: the section becomes turns, what is around it stays."""
-    text = "# B\n\nAttendees: Ana Ruiz, Cy Young\n\n## Transcript\n\n**Ana Ruiz** (00:05): Hello.\n\n**Bo Lind** (00:07): Hi.\n\n## Next steps\n\n- wait\n"
+    text = (
+        "# B\n\nAttendees: Ana Ruiz, Cy Young\n\n## Transcript\n\n**Ana Ruiz** (00:05): Hello.\n\n"
+        "**Bo Lind** (00:07): Hi.\n\n## Next steps\n\n- wait\n"
+    )
     meeting = read(text, ".md")
     assert [(turn.speaker, turn.start) for turn in meeting.turns] == [("Ana Ruiz", 5.0), ("Bo Lind", 7.0)]
     assert meeting.notes == "Attendees: Ana Ruiz, Cy Young\n\n## Next steps\n\n- [ ] wait"
@@ -151,13 +175,13 @@ def test_a_mirrors_own_note_is_not_read_again() -> None:
 @pytest.mark.parametrize(
     ("data", "encoding"),
     [
-        ("Ana Müller: Grüße!\nBo Lind: Hé.\n".encode(), ""),
-        (codecs.BOM_UTF8 + "Ana Müller: Grüße!\nBo Lind: Hé.\n".encode(), ""),
-        ("Ana Müller: Grüße!\nBo Lind: Hé.\n".encode("utf-16"), "utf-16"),
-        ("Ana Müller: Grüße!\nBo Lind: Hé.\n".encode("utf-16-le"), "utf-16"),
-        (codecs.BOM_UTF16_BE + "Ana Müller: Grüße!\nBo Lind: Hé.\n".encode("utf-16-be"), "utf-16"),
-        ("Ana Müller: Grüße!\nBo Lind: Hé.\n".encode("utf-32"), "utf-32"),
-        ("Ana Müller: Grüße!\r\nBo Lind: Hé.\r\n".encode("cp1252"), "cp1252"),
+        ("Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode(), ""),
+        (codecs.BOM_UTF8 + "Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode(), ""),
+        ("Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode("utf-16"), "utf-16"),
+        ("Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode("utf-16-le"), "utf-16"),
+        (codecs.BOM_UTF16_BE + "Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode("utf-16-be"), "utf-16"),
+        ("Ana Müller: Grüße!\nBo Lind: Hé.\nAna Müller: Ja.\n".encode("utf-32"), "utf-32"),
+        ("Ana Müller: Grüße!\r\nBo Lind: Hé.\r\nAna Müller: Ja.\r\n".encode("cp1252"), "cp1252"),
     ],
 )
 def test_encodings(data: bytes, encoding: str) -> None:
@@ -171,8 +195,8 @@ def test_encodings(data: bytes, encoding: str) -> None:
 def test_cyrillic_of_windows() -> None:
     """V4: an encoding that is nowhere named is guessed."""
     text = (
-        "Иван Петров: Добрый день, коллеги, начнём совещание.\nОльга Иванова: Да, давайте обсудим бюджет на следующий год.\n"
-        * 4
+        "Иван Петров: Добрый день, коллеги, начнём совещание.\n"
+        "Ольга Иванова: Да, давайте обсудим бюджет на следующий год.\n" * 4
     )
     (meeting,) = parse(text.encode("cp1251"), ".txt")
     assert meeting.people == ("Иван Петров", "Ольга Иванова")
@@ -182,6 +206,48 @@ def test_text_that_looks_like_markdown_is_said_plainly() -> None:
     """W2: what somebody said opens no heading, list, fence or comment in the note."""
     from kos_assets.writers.meetings.words import paragraph
 
-    said = {"# one": "\\# one", "- two": "\\- two", "3. three": "3\\. three", "```": "\\```", "> four": "\\> four", "a <!-- b": "a <\\!-- b",
-            "%% c": "%\\% c", "plain - text #1": "plain - text #1", "---": "\\---", "| a | b |": "\\| a | b |"}  # fmt: skip
+    said = {
+        "# one": "\\# one",
+        "- two": "\\- two",
+        "3. three": "3\\. three",
+        "```": "\\```",
+        "> four": "\\> four",
+        "a <!-- b": "a <\\!-- b",
+        "%% c": "%\\% c",
+        "plain - text #1": "plain - text #1",
+        "---": "\\---",
+        "| a | b |": "\\| a | b |",
+    }
     assert {text: paragraph(text) for text in said} == said
+
+
+@pytest.mark.parametrize("suffix", [".md", ".txt"])
+def test_a_list_of_topics_is_no_transcript(suffix: str) -> None:
+    """W2: `Topic: words` once each, bold or in bullets, is notes; nobody is called Budget."""
+    text = "**Roof**: mend it\n**Stove**: buy one\n**Budget**: raise by 5 %\n- Water: fine\n- Beds: fine\n"
+    assert read(text, suffix).notes == text.rstrip("\n")
+    assert read(text, suffix).people == ()
+
+
+def test_names_in_lower_case() -> None:
+    """W2: where half of the lines begin with such a name three times, it is a speaker."""
+    text = "john smith: hello\nAna 🎉: hi\njohn smith: so the thing is: wait\nAna 🎉: no\njohn smith: yes\nAna 🎉: ok\n"
+    assert [turn.speaker for turn in read(text).turns] == ["john smith", "Ana 🎉"] * 3
+
+
+def test_what_stands_above_a_transcripts_words_is_kept() -> None:
+    """W2: rows that nobody said stay in the note, also under the heading and in a file that is all transcript."""
+    below = read("# B\n\n## Transcript\n\n_Recorded by phone._\n\n**Ana** (00:05): Hello.\n", ".md")
+    assert below.notes == "_Recorded by phone._"
+    text = "Attendees: Cy Young\nIn the hut.\n\n**Ana Ruiz:** Hello.\n\n**Bo Lind:** Hi.\n\n**Ana Ruiz:** Bye.\n"
+    whole = read(text, ".md")
+    assert whole.notes == "Attendees: Cy Young\nIn the hut."
+    assert whole.people == ("Cy Young", "Ana Ruiz", "Bo Lind")
+    plain = read("Hut call\nIn the hut.\nMeeting ID: 77\n\n[00:05] Ana Ruiz: Hello.\n[00:06] Bo Lind: Hi.\n")
+    assert (plain.title, plain.notes) == ("Hut call", "In the hut.\nMeeting id: 77")
+
+
+def test_people_as_links_and_lists() -> None:
+    """W2: wikilinks name their page; semicolons part names that have commas."""
+    text = '---\nattendees: ["[[People/Ana Ruiz|Ana]]", "[[Bo Lind]]"]\n---\nParticipants: Young, Cy; Lind, Di\n'
+    assert read(text, ".md").people == ("Ana Ruiz", "Bo Lind", "Young, Cy", "Lind, Di")
