@@ -61,7 +61,6 @@ _HEAD_DATES: Final = (
 )  # fmt: skip
 _HEAD_ROWS: Final = 60
 _LARGEST_FILE: Final = 16 * 2**20
-_LIKE_TRANSCRIPT: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ def _said(rows: list[str], sections: Sequence[_Section]) -> tuple[Iterator[Line]
             found = plain.transcript_of("\n".join(rows[section.start + 1 : section.end]), sure=True)
             if found is not None:
                 return found[1], rows[: section.start] + found[0].rows + rows[section.end :]
-    found = plain.transcript_of("\n".join(rows), least=_LIKE_TRANSCRIPT) if not sections else None
+    found = plain.transcript_of("\n".join(rows), strict=True) if not sections else None
     return (found[1], rows[: found[0].end]) if found is not None else (iter(()), rows)
 
 

@@ -6,7 +6,6 @@ markdown.py, roles.py) or the look of a note (page.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kos_assets.vault.dates import When
@@ -101,7 +100,3 @@ class Flaws:
         self.count += 1
         if len(self.kept) < self.most:
             self.kept.append(flaw)
-
-
-Clean = Callable[[str], str]
-"""From foreign text to text that can stand in a note."""

@@ -37,7 +37,7 @@ _RESOURCE = re.compile(r"[\w.-]+/[\w./-]+")
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"]{1,64}@[^\s<>()\[\],;:\"@]{1,190}")
 _WITH_ADDRESS = re.compile(r"\s*(.*?)\s*[<(\[]\s*(?:mailto:)?([^\s<>()\[\]]+@[^\s<>()\[\]]+)\s*[>)\]]\s*")
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff*_`<>\\[\\]|]")
-_WORD = re.compile(r"[^\w\s:\"]{1,4}|[^\W\d_][\w'’.-]*\.?|[(&](?:[^\W\d_][^()]{0,40})?\)?|[/|,–-]", re.UNICODE)
+_WORD = re.compile(r"[^\w\s:\"]{1,4}|[^\W\d_][\w'’.-]*\)?|[(&](?:[^\W\d_][^()]{0,40})?\)?|[/|,–-]", re.UNICODE)
 _PARTICLES: Final = frozenset(
     (
         "de", "da", "do", "dos", "das", "del", "della", "di", "du", "des", "la", "le", "van", "von", "vom", "zu", "zum",
@@ -54,10 +54,10 @@ _NOT_NAMES: Final = frozenset(
         "recording", "kind", "link", "url", "frage", "antwort", "beispiel", "hinweis", "thema", "datum", "ort",
         "teilnehmer", "dauer", "beschluss", "file", "also", "so", "well", "and", "but", "because", "first", "second",
         "third", "finally", "again", "here", "there", "host", "organizer", "organiser", "invitees", "present",
-        "absent", "email", "mailto", "tags", "type", "source",
+        "absent", "问", "答", "問", "email", "mailto", "tags", "type", "source",
     )
 )  # fmt: skip
-_MOST_WORDS: Final = 6
+_MOST_WORDS: Final = 7
 _CASED = frozenset(("Lu", "Lt", "Ll"))
 
 
@@ -79,7 +79,7 @@ def is_person(name: str) -> bool:
 
 
 def is_label(name: str) -> bool:
-    """Whether what stands before a colon may be a speaker: a name of up to six words, or a placeholder."""
+    """Whether what stands before a colon may be a speaker: a name of up to seven words, or a placeholder."""
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or name.casefold() in _NOT_NAMES:
         return False

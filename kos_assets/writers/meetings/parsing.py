@@ -20,8 +20,8 @@ from kos_assets.writers.meetings.turns import joined
 from kos_assets.writers.meetings.words import Cutter
 
 SUFFIXES: Final = (".json", ".jsonl", ".vtt", ".srt", ".md", ".markdown", ".txt")
-MOST_ROWS: Final = 3_000_000
-"""Of a text; captions of 64 MB have about two million."""
+MOST_ROWS: Final = 5_000_000
+"""Of a text; captions of 64 MB have two to four million."""
 
 _JSON: Final = frozenset((".json", ".jsonl"))
 

@@ -55,6 +55,7 @@ _TRANSCRIPT: Final = frozenset(("transcript", "transcription", "transkript", "mi
 _HEAD_ROWS: Final = 40
 _LEAST_LINES: Final = 2
 _SHARE: Final = 0.2
+_HALF: Final = 0.5
 _DAY_SECONDS: Final = 24 * 3600.0
 _WORDY: Final = 200
 _LONGEST_ROW: Final = 4_000
@@ -78,14 +79,17 @@ class _Marked:
     words: str
 
 
-def transcript_of(text: str, *, sure: bool = False, least: float = _SHARE) -> tuple[Head, Iterator[Line]] | None:
+def transcript_of(text: str, *, sure: bool = False, strict: bool = False) -> tuple[Head, Iterator[Line]] | None:
     """The head and lines of a text; None for what is no transcript.
 
-    In one at least the share `least` of the rows names a speaker or time; without times somebody speaks twice, so that
-    a list of `Topic: words` is none. `sure`: it stands under a heading that says so, so that one such row is enough.
+    In one at least every fifth row names a speaker or time; without times somebody speaks twice, so that a list of
+    `Topic: words` is none. `sure`: it stands under a heading that says so, so that one such row is enough. `strict`,
+    for notes: half of the rows, no code, and names as Labels says.
     """
     rows = text.split("\n")
-    labels = Labels(_stripped(row) for row in rows if row.strip())
+    if strict and any(row.lstrip().startswith(("```", "~~~")) for row in rows):
+        return None
+    labels = Labels((_stripped(row) for row in rows if row.strip()), strict=strict)
     head = _head(rows, labels)
     body = rows[head.end :]
     filled = marked = timed = 0
@@ -98,7 +102,7 @@ def transcript_of(text: str, *, sure: bool = False, least: float = _SHARE) -> tu
         if found is not None and found.speaker:
             speakers[found.speaker] += 1
     often = sum(count for count in speakers.values() if count > 1)
-    likely = marked >= max(_LEAST_LINES, least * filled) and (timed + often) * 2 >= marked
+    likely = marked >= max(_LEAST_LINES, (_HALF if strict else _SHARE) * filled) and (timed + often) * 2 >= marked
     return (head, _lines(body, labels)) if marked and (sure or likely) else None
 
 
@@ -192,7 +196,7 @@ def _marked(row: str, labels: Labels) -> _Marked | None:
     if named is not None and is_label(named["name"]) and (named["colon"] or not named["rest"] or "**" in row):
         return _Marked(named["name"].strip(), seconds_of(named["time"]), named["rest"])
     bold = _BOLD_NAME.fullmatch(row)
-    if bold is not None and is_label(bold["name"]):
+    if bold is not None and labels.allows(bold["name"]):
         return _Marked(bold["name"].strip(), None, bold["rest"])
     speaker, words = labels.split(plain)
     return _Marked(speaker, None, words) if speaker else None

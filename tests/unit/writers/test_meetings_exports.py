@@ -22,60 +22,59 @@ def spoken(meeting: Meeting) -> list[tuple[str, float | None, str]]:
     return [(turn.speaker, turn.start, "\n".join(turn.paragraphs)) for turn in meeting.turns]
 
 
+FIREFLIES = {
+    "data": {
+        "transcript": {
+            "id": "ASxwZxCstx",
+            "title": "Budget",
+            "date": 1772614800000,
+            "duration": 35.5,
+            "participants": ["ana@example.org", "bo@example.org"],
+            "organizer_email": "ana@example.org",
+            "transcript_url": "https://app.example/view/ASxwZxCstx",
+            "meeting_attendees": [{"displayName": "Ana Ruiz", "email": "ana@example.org", "name": None}],
+            "speakers": [{"id": 0, "name": "Ana Ruiz"}, {"id": 1, "name": "Bo Lind"}],
+            "sentences": [
+                {
+                    "index": 0,
+                    "speaker_name": "Ana Ruiz",
+                    "speaker_id": 0,
+                    "text": "Hello.",
+                    "raw_text": "hello",
+                    "start_time": 1.2,
+                    "end_time": 2.0,
+                },
+                {
+                    "index": 1,
+                    "speaker_name": "Ana Ruiz",
+                    "speaker_id": 0,
+                    "text": "Shall we?",
+                    "start_time": 2.1,
+                    "end_time": 3.0,
+                },
+                {
+                    "index": 2,
+                    "speaker_name": None,
+                    "speaker_id": 1,
+                    "text": "Yes.",
+                    "start_time": 3.5,
+                    "end_time": 2100.0,
+                },
+            ],
+            "summary": {
+                "overview": "The budget stands.",
+                "keywords": ["budget"],
+                "shorthand_bullet": "- **Costs** fall",
+                "action_items": ("\n**Ana Ruiz**\nSend the budget (12:30)\n\n**Unassigned**\nAsk the bank (01:02)\n"),
+            },
+        }
+    }
+}
+
+
 def test_fireflies_by_its_graphql_fields() -> None:
     """W2: sentences, meeting_attendees, minutes, a summary with actions by person."""
-    meeting = only(
-        {
-            "data": {
-                "transcript": {
-                    "id": "ASxwZxCstx",
-                    "title": "Budget",
-                    "date": 1772614800000,
-                    "duration": 35.5,
-                    "participants": ["ana@example.org", "bo@example.org"],
-                    "organizer_email": "ana@example.org",
-                    "transcript_url": "https://app.example/view/ASxwZxCstx",
-                    "meeting_attendees": [{"displayName": "Ana Ruiz", "email": "ana@example.org", "name": None}],
-                    "speakers": [{"id": 0, "name": "Ana Ruiz"}, {"id": 1, "name": "Bo Lind"}],
-                    "sentences": [
-                        {
-                            "index": 0,
-                            "speaker_name": "Ana Ruiz",
-                            "speaker_id": 0,
-                            "text": "Hello.",
-                            "raw_text": "hello",
-                            "start_time": 1.2,
-                            "end_time": 2.0,
-                        },
-                        {
-                            "index": 1,
-                            "speaker_name": "Ana Ruiz",
-                            "speaker_id": 0,
-                            "text": "Shall we?",
-                            "start_time": 2.1,
-                            "end_time": 3.0,
-                        },
-                        {
-                            "index": 2,
-                            "speaker_name": None,
-                            "speaker_id": 1,
-                            "text": "Yes.",
-                            "start_time": 3.5,
-                            "end_time": 2100.0,
-                        },
-                    ],
-                    "summary": {
-                        "overview": "The budget stands.",
-                        "keywords": ["budget"],
-                        "shorthand_bullet": "- **Costs** fall",
-                        "action_items": (
-                            "\n**Ana Ruiz**\nSend the budget (12:30)\n\n**Unassigned**\nAsk the bank (01:02)\n"
-                        ),
-                    },
-                }
-            }
-        }
-    )
+    meeting = only(FIREFLIES)
     assert spoken(meeting) == [("Ana Ruiz", 1.2, "Hello. Shall we?"), ("Bo Lind", 3.5, "Yes.")]
     assert meeting.people == ("Ana Ruiz <ana@example.org>", "bo@example.org", "Bo Lind")
     assert (meeting.title, meeting.meeting_id, meeting.duration) == ("Budget", "ASxwZxCstx", 2130.0)

@@ -229,6 +229,21 @@ def test_a_list_of_topics_is_no_transcript(suffix: str) -> None:
     assert read(text, suffix).people == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key: one\nvalue: 2\nkey: two\nvalue: 3\nkey: three\nvalue: 4\n",
+        "Q: Who pays?\nA: We do.\nQ: When?\nA: Now.\n",
+        "**Q:** Who pays?\n**A:** We do.\n**Q:** When?\n**A:** Now.\n",
+        "```\nAna Ruiz: Hello.\nBo Lind: Hi.\nAna Ruiz: Bye.\n```\n",
+        "问: 谁？\n答: 我。\n问: 何时？\n答: 现在。\n",
+    ],
+)
+def test_lists_questions_and_code_in_notes_are_no_transcript(text: str) -> None:
+    """W2: Markdown that only looks like speech stays as it is."""
+    assert (read(text, ".md").notes, read(text, ".md").people) == (text.rstrip("\n"), ())
+
+
 def test_names_in_lower_case() -> None:
     """W2: where half of the lines begin with such a name three times, it is a speaker."""
     text = "john smith: hello\nAna 🎉: hi\njohn smith: so the thing is: wait\nAna 🎉: no\njohn smith: yes\nAna 🎉: ok\n"
