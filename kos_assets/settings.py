@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
 
-from kos_assets.domain.mirrors import MirrorSettings, mirror_settings
+from kos_assets.domain.mirrors import MirrorSettings, check_folders, mirror_settings, settled_namespace
 from kos_assets.domain.principals import Principal, Role, readable_namespaces
 from kos_assets.errors import ConfigError, InputError
 
@@ -261,7 +261,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
         if raw is not None:
             values[item.name] = _convert(item.name, str(item.type), raw, origin)
     _refuse_unknown(toml, path)
-    values |= _mirrors(toml, values)
+    values |= _mirrors(toml, values, path)
     settings = Settings(**values)
     _check(settings)
     return settings
@@ -270,7 +270,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
 def _read_toml(env: Mapping[str, str], given: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
     named = env.get("KOS_CONFIG")
     vault = given.get("vault") or env.get("KOS_VAULT")
-    candidates = [Path(named)] if named else []
+    candidates = [Path(named).expanduser()] if named else []
     if not named:
         if vault:
             candidates.append(Path(vault).expanduser() / ".kos" / "kos.toml")
@@ -289,21 +289,22 @@ def _read_toml(env: Mapping[str, str], given: Mapping[str, Any]) -> tuple[dict[s
     return {}, None
 
 
-def _home(text: str) -> Path:
-    return Path(text).expanduser()
-
-
-def _mirrors(toml: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mirrors, and the folder map with the namespaces that they set on top of it (V9)."""
+def _mirrors(toml: Mapping[str, Any], values: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
+    """The mirrors, each with its namespace, and the folder map with these on top of it (V9). Paths are relative to
+    kos.toml."""
     tables = toml.get("mirror", {})
     if not isinstance(tables, dict):
         raise ConfigError("mirror is no table.", fix="Write [mirror.mail] and its keys below it.")
-    mirrors = {name: mirror_settings(name, table, place=_home) for name, table in tables.items()}
-    if not mirrors:
-        return {}
+    base = path.parent if path is not None else Path()
+    found = [
+        mirror_settings(name, table, place=lambda text: base / Path(text).expanduser())
+        for name, table in tables.items()
+    ]
+    check_folders(found)
+    person = values.get("namespace_folders", {})
+    mirrors = {item.name: settled_namespace(item, person) for item in found}
     folders = {item.folder: item.namespace for item in mirrors.values() if item.namespace is not None}
-    whole = MappingProxyType({**values.get("namespace_folders", {}), **folders})
-    return {"mirrors": MappingProxyType(mirrors), "namespace_folders": whole}
+    return {"mirrors": MappingProxyType(mirrors), "namespace_folders": MappingProxyType({**person, **folders})}
 
 
 def _raw_value(

@@ -43,12 +43,19 @@ class Cursor:
         return json.dumps({"sequence": self.sequence, "asked_at": dict(self.asked_at)})
 
 
-def due(mirrors: Mapping[str, MirrorSettings], cursor: Cursor, now: float, *, spooled: bool) -> list[MirrorSettings]:
-    """The mirrors to run now. Pure. A clock that went back makes a mirror due at once, not never."""
+def due(
+    mirrors: Mapping[str, MirrorSettings], cursor: Cursor, now: float, *, spooled_at: float
+) -> list[MirrorSettings]:
+    """The mirrors to run now. Pure. A clock that went back makes a mirror due at once, not never.
+
+    `spooled_at` is when the hook last left something (0: nothing waits); what a run has seen already, and left in the
+    spool for its reasons, makes nothing due.
+    """
     found = []
     for item in mirrors.values():
-        since = now - cursor.asked_at.get(item.name, float("-inf"))
-        if since >= item.every_minutes * 60 or since < 0 or (spooled and item.kind == "agents"):
+        asked_at = cursor.asked_at.get(item.name, float("-inf"))
+        fresh = item.kind == "agents" and spooled_at > asked_at
+        if now - asked_at >= item.every_minutes * 60 or now < asked_at or fresh:
             found.append(item)
     return found
 
@@ -76,8 +83,7 @@ def mirrors_due(context: dg.SensorEvaluationContext, settings: dg.ResourceParam[
     ):
         return dg.SensorResult(skip_reason="A run of mirrors is queued or in progress.")
     try:
-        spooled = any(settings.data_dir.joinpath(*_SPOOL).glob("*.json"))
-        chosen = due(settings.mirrors, cursor, now, spooled=spooled)
+        chosen = due(settings.mirrors, cursor, now, spooled_at=_spooled_at(settings))
     except (KosError, OSError) as error:
         return dg.SensorResult(skip_reason=str(error))
     if not chosen:
@@ -88,3 +94,9 @@ def mirrors_due(context: dg.SensorEvaluationContext, settings: dg.ResourceParam[
         run_key=f"mirrors-{after.sequence}-{int(now)}", asset_selection=[mirror_key(kind) for kind in kinds]
     )
     return dg.SensorResult(run_requests=[request], cursor=after.write())
+
+
+def _spooled_at(settings: Settings) -> float:
+    """When the hook last left a file, by its name: nanoseconds, then a process."""
+    names = [path.name for path in settings.data_dir.joinpath(*_SPOOL).glob("*.json")]
+    return max((int(stamp) for name in names if (stamp := name.split("-")[0]).isdecimal()), default=0) / 1e9

@@ -10,6 +10,7 @@ import dagster as dg
 
 from kos_assets.assets.vault import OWNERS
 from kos_assets.domain.mirrors import KINDS, MirrorSettings
+from kos_assets.errors import KosError
 from kos_assets.jobs import MIRROR_POOL, OWN_MIRRORS, mirror_key, permanent_failures, progress_log
 from kos_assets.settings import Settings
 
@@ -34,12 +35,19 @@ def _asset(kind: str, description: str) -> dg.AssetsDefinition:
         from kos_assets.writers.run import run_mirror
 
         chosen, totals, codes = mirrors_of(settings, kind), Counter[str](), Counter[str]()
+        failed: list[KosError] = []
         with permanent_failures():
             for item in chosen:
                 today = datetime.now(settings.zone).date()
-                report = run_mirror(settings, item, today=today, progress=progress_log())
+                try:
+                    report = run_mirror(settings, item, today=today, progress=progress_log())
+                except KosError as error:  # one source that is away does not hold up the others
+                    failed.append(error)
+                    continue
                 totals.update({name: int(value) for name, value in report.metadata().items() if name != "seconds"})
-                codes.update(entry.code for entry in report.skipped)
+                codes.update(report.codes)
+            if failed:
+                raise failed[0]
         metadata: dict[str, Any] = {"mirrors": len(chosen), **totals}
         return dg.MaterializeResult(metadata={**metadata, "skipped_by_code": dg.MetadataValue.json(dict(codes))})
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kos_assets.cli.context import settings_of
-from kos_assets.cli.output import out, print_json, print_line, progress, table
+from kos_assets.cli.output import out, print_error, print_json, print_line, progress, table
+from kos_assets.errors import KosError
 
 if TYPE_CHECKING:
     from kos_assets.domain.mirrors import MirrorSettings
@@ -54,18 +55,26 @@ def mirror(
     chosen = list(settings.mirrors.values()) if every else [_chosen(settings, str(name), path, folder, option)]
     from kos_assets.writers.run import run_mirror
 
-    reports = []
+    reports: list[MirrorReport] = []
+    failed: list[KosError] = []
     with progress() as tell:
         for item in chosen:
             today = datetime.now(settings.zone).date()
-            reports.append(
-                run_mirror(settings, item, today=today, progress=tell, allow_mass_gone=allow_mass_gone, again=again)
-            )
+            try:
+                reports.append(
+                    run_mirror(settings, item, today=today, progress=tell, allow_mass_gone=allow_mass_gone, again=again)
+                )
+            except KosError as error:  # one source that is away does not hold up the others
+                failed.append(error)
     if as_json:
         print_json([_as_dict(report) for report in reports])
-        return
-    for report in reports:
-        _print_report(report)
+    else:
+        for report in reports:
+            _print_report(report)
+    for other in failed[1:]:
+        print_error(other)
+    if failed:
+        raise failed[0]
 
 
 def _chosen(

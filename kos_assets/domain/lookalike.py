@@ -9,6 +9,8 @@ Not here: type, day, provenance (gate/verdict.py), contradictions (contradiction
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ _RELATED: Final = 0.25
 _WORDS_A_SLOT: Final = 200
 _ROOT: Final = 5
 _SHORTEST_FORM: Final = 3
+_MARKED = re.compile("\\w(?:[+#]+|[-\u2212])\\Z|<?-+>|<-+|[→←↔⇒⇐]")
 
 
 Swap = tuple[Sequence[Word], Sequence[Word]]
@@ -54,6 +57,8 @@ def difference(new: Wording, old: Wording) -> str | None:
     Codes hold no text: `number`, `version`, `date`, `identifier`, `name`, `negation`, `heading`, `whole_text`,
     `other_content`, `shorter`. Symmetric but for `shorter`, which protects what only the longer, older text says.
     """
+    if _marked(new.heading) != _marked(old.heading):
+        return "identifier"
     title, former = words_of(new.heading, _MOST_WORDS), words_of(old.heading, _MOST_WORDS)
     text, before = words_of(new.content, _MOST_WORDS), words_of(old.content, _MOST_WORDS)
     same_heading = _folded(title) == _folded(former)
@@ -89,13 +94,31 @@ def _heading_difference(
             return code
     gone, come = [word for word in gone if is_content(word)], [word for word in come if is_content(word)]
     if not gone and not come:
-        return None
+        return "heading" if _turned_round(title, former) else None
     shared = {word.stem for word in title if is_content(word)} & {word.stem for word in former if is_content(word)}
     if not shared:
         return "heading"
     if gone and come:  # "due" for "scheduled", "start" for "stop": nobody can tell a synonym from another thing here
         return "heading"
     return None if overlap(text, before) >= _RETITLED else "heading"
+
+
+def _marked(heading: str) -> list[str]:
+    """Words of a heading that their marks or their one letter tell apart: `A+`, `C#`, `web->db`, a server `Б`."""
+    words = [word.strip("\"'“”‘’()[],.:;!?") for word in unicodedata.normalize("NFKC", heading).split()]
+    return [
+        word.replace("\u2212", "-")
+        for number, word in enumerate(words)
+        if _MARKED.search(word) or (number and len(word) == 1 and word.isupper())
+    ]
+
+
+def _turned_round(title: Sequence[Word], former: Sequence[Word]) -> bool:
+    """Whether the same words change places in one frame: from A to B, from B to A. "Gateway port" and "port of the
+    gateway" have another frame each."""
+    frames = [[word.folded for word in words if not is_content(word)] for words in (title, former)]
+    told = [[word.stem for word in words if is_content(word)] for words in (title, former)]
+    return frames[0] == frames[1] and told[0] != told[1]
 
 
 def _other_subject(

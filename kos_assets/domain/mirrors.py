@@ -7,8 +7,8 @@ a source (writers).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,7 +17,8 @@ from kos_assets.domain.vocabulary import check_namespace
 from kos_assets.errors import ConfigError, InputError
 
 OWNER: Final = "shared:owner"
-RESERVED_FOLDERS: Final = frozenset(("memories",))
+_GLOBAL: Final = "global"
+RESERVED_FOLDERS: Final = frozenset(("memories", "node_modules", "lost+found"))
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,12 @@ def mirror_settings(name: str, table: Any, *, place: Callable[[str], Path] = Pat
     for key in _COMMON:
         options.pop(key, None)
     paths = tuple(place(path) for path in _texts(name, "path", table.get("path", ())))
+    if kind == "agents" and table.get("namespace") == _GLOBAL:
+        raise ConfigError(
+            f"[mirror.{name}] namespace cannot be global.",
+            why="What an agent wrote is its own until a person adopts it (V9).",
+            fix='Leave it out, or write namespace = "shared:<group>".',
+        )
     return MirrorSettings(
         name=name,
         kind=kind,
@@ -115,6 +122,35 @@ def mirror_settings(name: str, table: Any, *, place: Callable[[str], Path] = Pat
         every_minutes=_minutes(name, table.get("every_minutes", _SCHEDULE)),
         options=MappingProxyType(options),
     )
+
+
+def check_folders(mirrors: Sequence[MirrorSettings]) -> None:
+    """Raise ConfigError where two mirrors would write into one folder, or one below the other's."""
+    for number, item in enumerate(mirrors):
+        for other in mirrors[number + 1 :]:
+            one, two = sorted((f"{item.folder.casefold()}/", f"{other.folder.casefold()}/"), key=len)
+            if two.startswith(one):
+                raise ConfigError(
+                    f"Mirrors {item.name} and {other.name} write into one folder: {item.folder}, {other.folder}.",
+                    why="Each would take the other's notes for gone, and who reads one's would read the other's.",
+                    fix='Give each a folder of its own, beside the other: folder = "...".',
+                )
+
+
+def settled_namespace(mirror: MirrorSettings, person: Mapping[str, str]) -> MirrorSettings:
+    """V9: the mirror with the namespace that counts: its own, then the person's folder map, then the kind's usual one.
+
+    A map that says `global` of everything, or of a folder above, is no reason to show an agent's notes, mail, chats or
+    calendars to everyone: only the mirror's own setting is.
+    """
+    if mirror.namespace is not None:
+        return mirror
+    place = f"{mirror.folder}/"
+    mapped = [folder for folder in person if not folder or place.startswith(f"{folder}/")]
+    chosen = person[max(mapped, key=len)] if mapped else None
+    if chosen is None or (chosen == _GLOBAL and mirror.usual_namespace is not None):
+        chosen = mirror.usual_namespace
+    return replace(mirror, namespace=chosen)
 
 
 def _usual_namespace(known: Kind | None, kind: str, options: Mapping[str, Any]) -> str | None:
@@ -156,7 +192,7 @@ def _folder(name: str, folder: str) -> str:
     if not sound or parts[0].casefold() in RESERVED_FOLDERS:
         raise ConfigError(
             f"[mirror.{name}] folder cannot be {folder!r}.",
-            why="It lies inside the vault, is not hidden, and is not `memories`, which belongs to the gate.",
+            why="It lies inside the vault, is not hidden, not the gate's `memories`, and none that scans leave out.",
             fix=f'Write a folder such as folder = "{name}".',
         )
     return "/".join(parts)

@@ -25,7 +25,7 @@ from kos_assets.settings import Settings
 from kos_assets.store import notes as store_notes
 from kos_assets.store.database import Row, Session, Store
 from kos_assets.vault import git, identity, sidecar
-from kos_assets.vault.namespaces import resolve_namespace
+from kos_assets.vault.namespaces import OWNER, folder_namespace, resolve_namespace
 from kos_assets.vault.note import ParsedNote, parse_note
 from kos_assets.vault.problems import Unreadable
 from kos_assets.vault.scan import FileStat, hidden_by, read, walk
@@ -293,7 +293,7 @@ def _write(
         changes.problems,
         looked_at={*scan.parsed, *gone},
         standing=scan.stats,
-        namespace=settings.default_namespace,
+        namespace_of=lambda path: _namespace_of_unread(scan, settings, path),
     )
     _record(session, scan, settings)
     paths_before = {row["note_id"]: path for path, row in scan.known.items()}
@@ -312,6 +312,14 @@ def _write(
         problems=len(changes.problems),
         changed_ids=tuple(str(row["note_id"]) for row in rows[:10]),
     )
+
+
+def _namespace_of_unread(scan: _Scan, settings: Settings, path: str) -> str:
+    """S12: a path is told to those alone who may read its folder; what the file itself wished cannot be read now, so
+    a note that was narrower before stays the owner's."""
+    place = folder_namespace(path, settings.namespace_folders, settings.default_namespace)
+    row = scan.known.get(path)
+    return place if row is None or row["namespace"] == place else OWNER
 
 
 def _deleted(scan: _Scan, assignments: Mapping[str, identity.Assignment], gone: Sequence[str]) -> list[UUID]:

@@ -6,7 +6,7 @@ Not here: finding problems (vault/), showing them (cli/).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from kos_assets.ingest.note_rows import LONGEST_PATH
@@ -23,7 +23,7 @@ def update_quarantine(
     *,
     looked_at: Set[str],
     standing: Container[str],
-    namespace: str,
+    namespace_of: Callable[[str], str],
 ) -> int:
     """Bring what is held against every path that was looked at up to date; the number of blocked paths.
 
@@ -35,7 +35,7 @@ def update_quarantine(
             "code": item.code,
             "line": 0,
             "severity": "blocked",
-            "namespace": namespace,
+            "namespace": namespace_of(item.path),
             "reason": item.reason,
             "fix": item.fix,
         }

@@ -13,7 +13,7 @@ _SQL = blocks("notes")
 
 
 def known(session: Session, source: str) -> list[Row]:
-    """Every standing note of a source: note_id, path, size_bytes, mtime_ns, two hashes, stamped, event_rule."""
+    """Every standing note of a source: note_id, path, namespace, size and mtime, hashes, stamped, event_rule."""
     return session.rows(_SQL["known"], source=source)
 
 

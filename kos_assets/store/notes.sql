@@ -1,7 +1,7 @@
 -- The index of the vault's files.
 
 -- name: known
-select note_id, path, size_bytes, mtime_ns, file_hash, content_hash, stamped, event_rule
+select note_id, path, namespace, size_bytes, mtime_ns, file_hash, content_hash, stamped, event_rule
 from kos.notes where source = %(source)s and deleted_at is null;
 
 -- name: upsert

@@ -16,6 +16,7 @@ from typing import Final
 
 AUTHOR: Final = ("Knowledge OS", "kos@localhost")
 _TIMEOUT_S: Final = 60.0
+_GRACE_S: Final = 10.0
 _MARK: Final = "kos-staging"
 _UNDER_WAY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
 _SAFE: Final = (
@@ -67,11 +68,15 @@ def _commit(git: _Git, folder: Path, message: str) -> Commit:
     if not mark.exists() and not git.succeeds("diff", "--cached", "--quiet"):
         return Commit("there are staged changes, which are yours to commit")
     mark.touch()
-    git.run("add", "-A", "--", ".")
-    names = git.run("diff", "--cached", "--name-only", "-z").split(b"\0")
+    try:
+        git.run("add", "-A", "--", ".")
+    except _GitError:
+        mark.unlink(missing_ok=True)  # nothing of ours is staged, so what is staged later is a person's
+        raise
+    names = git.run("diff", "--cached", "--name-only", "-z", "--", ".").split(b"\0")
     changed = sum(1 for name in names if name)
     if changed:
-        git.run("commit", "-q", "--no-verify", "-m", message)
+        git.run("commit", "-q", "--no-verify", "-m", message, "--", ".")  # what lies outside the vault is not ours
     mark.unlink(missing_ok=True)
     if not changed:
         return Commit("nothing has changed")
@@ -98,11 +103,21 @@ class _Git:
     def _started(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "none"}
-        return subprocess.run(  # noqa: S603 - a program found on PATH, arguments as a list, paths after --
+        with subprocess.Popen(  # noqa: S603 - a program found on PATH, arguments as a list, paths after --
             [*self.command, *arguments],
-            capture_output=True,
-            timeout=self.timeout_s,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment,
             stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=self.timeout_s)
+            except subprocess.TimeoutExpired:
+                process.terminate()  # git removes its locks then; killed, it would leave them
+                try:
+                    process.communicate(timeout=_GRACE_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -6,6 +6,8 @@ Here: system calls on one file below a root. Not here: which files, or what is i
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import os
 import re
 import stat as modes
@@ -14,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_LEFTOVER = re.compile(r"\..+\.\d+\.tmp")
+_NO_LINKS = frozenset((errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
+_LEFTOVER = re.compile(r"\.kos-\d+-[0-9a-f]{8}\.tmp")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -140,24 +143,80 @@ def replace_file(root: Path, path: str, data: bytes) -> bool:
         with contextlib.suppress(FileNotFoundError):
             if read_all(folder, name, len(data)) == data:
                 return False
-        temp = f".{name}.{os.getpid()}.tmp"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temp, dir_fd=folder)
-        descriptor = os.open(temp, _NEW, 0o644, dir_fd=folder)
-        try:
-            _write(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(_written(folder, name, data), name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
         return True
 
 
+def create_file(root: Path, path: str, data: bytes) -> bool:
+    """A new file, whole or not at all; folders are made. False, no write: something has that name. Raises OSError."""
+    with parent_of(root, path, create=True) as (folder, name):
+        temp = _written(folder, name, data)
+        try:
+            os.link(temp, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return _created(folder, name, data)
+        finally:
+            os.unlink(temp, dir_fd=folder)
+        os.fsync(folder)
+        return True
+
+
+def swap_file(root: Path, path: str, old: bytes, new: bytes) -> bool:
+    """Replace a file that holds `old` with `new`, whole or not at all. False, no write: it holds something else now.
+
+    Raises OSError.
+    """
+    with parent_of(root, path) as (folder, name):
+        try:
+            before = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if read_all(folder, name, before.st_size) != old:
+                return False
+        except FileNotFoundError:
+            return False
+        return replace_if_unchanged(folder, _written(folder, name, new), name, before)
+
+
+def _written(folder: int, name: str, data: bytes) -> str:
+    """A hidden file beside `name` with these bytes, flushed; its name."""
+    temp = f".kos-{os.getpid()}-{hashlib.sha256(name.encode(errors='surrogateescape')).hexdigest()[:8]}.tmp"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temp, dir_fd=folder)
+    descriptor = os.open(temp, _NEW, 0o644, dir_fd=folder)
+    try:
+        _write(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return temp
+
+
+def _created(folder: int, name: str, data: bytes) -> bool:
+    """Where the file system has no hard links."""
+    try:
+        descriptor = os.open(name, _NEW, 0o644, dir_fd=folder)
+    except FileExistsError:
+        return False
+    try:
+        _write(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def remove_leftovers(root: Path, folder: str, *, older_than_s: float = 3600.0) -> int:
-    """Delete what `replace_file` left below `root/folder` when its process was killed; how many. Links are not
-    followed; what cannot be deleted stays."""
+    """Delete what `replace_file` and its like left below `root/folder` when their process was killed; how many.
+
+    No link is followed, none on the way to the folder either; what cannot be deleted stays.
+    """
     removed, newest = 0, time.time() - older_than_s
+    if Path(os.path.realpath(root / folder)) != Path(os.path.realpath(root)) / folder:
+        return 0
     for where, folders, names in os.walk(root / folder, followlinks=False):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:

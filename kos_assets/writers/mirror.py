@@ -6,10 +6,10 @@ look of a file (note.py), or the settings and the lock of a run (run.py).
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,8 @@ from uuid import UUID
 from kos_assets.errors import VaultError
 from kos_assets.vault import files
 from kos_assets.writers.contract import Item, Skipped, Source
-from kos_assets.writers.note import Mirrored, file_stem, folder_parts, marked_gone, note_id_of, read_mirrored, render
+from kos_assets.writers.note import file_stem, folder_parts, marked_gone, note_id_of, read_mirrored, render
+from kos_assets.writers.standing import Standing
 
 Progress = Callable[[str, int, int], None]
 _MASS: Final = 10
@@ -44,6 +45,7 @@ class MirrorReport:
     same_source: bool = False
     skipped: list[Skipped] = field(default_factory=list)
     skipped_total: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     paths: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -69,6 +71,7 @@ class MirrorReport:
             self.left_out[entry.code] += 1
             return
         self.skipped_total += 1
+        self.codes[entry.code] += 1
         if len(self.skipped) < _KEPT_SKIPPED:
             self.skipped.append(entry)
 
@@ -113,24 +116,19 @@ def mirror(
 
 
 class _Run:
-    """What stands in the folder, by the id of the note, and what was seen of it in this run."""
+    """What was seen of the folder in this run, and what is done about each item."""
 
     def __init__(self, vault: Path, name: str, folder: str, namespace: str | None, report: MirrorReport) -> None:
         self.vault, self.name, self.folder, self.namespace, self.report = vault, name, folder, namespace, report
-        self.standing: dict[UUID, tuple[str, Mirrored]] = {}
-        self.taken: set[str] = set()
+        self.standing = Standing(vault, name, folder)
         self.seen: set[UUID] = set()
         self.unsure: set[str] = set()
+        self.erased: set[UUID] = set()
 
     def look(self) -> None:
-        """Read the head of every file below the folder: which note is where. What a killed run left is removed."""
-        files.remove_leftovers(self.vault, self.folder, older_than_s=60.0)
-        for path in _markdown_below(self.vault, self.folder):
-            self.taken.add(path.casefold())
-            data = self._read(path)
-            found = read_mirrored(data, self.name) if data is not None else None
-            if found is not None and found.note_id not in self.standing:
-                self.standing[found.note_id] = (path, found)
+        """Which note is where, and which ids were erased for good."""
+        self.standing.look()
+        self.erased = self.standing.erased()
 
     def take(self, item: Item) -> None:
         """One item: its file is written, brought up to date, or left as it is."""
@@ -140,40 +138,54 @@ class _Run:
             self.report.skip(Skipped(item.origin or self.name, "duplicate_id", reason, fix, item.origin))
             return
         self.seen.add(note_id)
-        self.report.items += 1
+        if note_id in self.erased:
+            reason = "it was erased for good (kos forget --erase)"
+            self.report.skip(Skipped(item.origin or self.name, "erased", reason, "nothing needs doing", counts=False))
+            return
         data, cut = render(item, mirror=self.name, namespace=self.namespace)
-        self.report.recalled_cut += cut + int(item.properties.get("recalled_cut", 0))  # type: ignore[arg-type]
-        path, found = self.standing.get(note_id, (None, None))
-        if found is not None and found.edited:
-            self._leave(str(path), item.origin)
-        elif path is None:
-            self._write(self._free_path(item, note_id), data)
-            self.report.written += 1
-        elif self._read(path) == data:
-            self.report.unchanged += 1
+        cut_before = item.properties.get("recalled_cut", 0)
+        self.report.recalled_cut += cut + (cut_before if isinstance(cut_before, int) else 0)
+        path, _ = self.standing.notes.get(note_id, (None, None))
+        if path is None:
+            self._create(item, note_id, data)
         else:
-            self._write(path, data)
-            self.report.updated += 1
+            self._update(path, item.origin, data)
 
     def mark_gone(self, today: date, *, allow_mass: bool) -> None:
         """Mark what the source has no more; not what lies in a part of it that could not be read."""
+        standing = self.standing.notes
         gone = [
-            (path, found)
-            for note_id, (path, found) in sorted(self.standing.items(), key=lambda entry: entry[1][0])
+            path
+            for note_id, (path, found) in sorted(standing.items(), key=lambda entry: entry[1][0])
             if note_id not in self.seen and not found.edited and found.gone_since is None
             and not (self.unsure & {found.origin, ""})
         ]  # fmt: skip
-        if not allow_mass and len(gone) > _MASS and len(gone) * 2 > len(self.standing):
-            reason = f"{len(gone)} of {len(self.standing)} notes would be marked as gone"
+        if not allow_mass and len(gone) > _MASS and len(gone) * 2 > len(standing):
+            reason = f"{len(gone)} of {len(standing)} notes would be marked as gone"
             fix = "if the source is whole, run `kos mirror` with --allow-mass-gone"
             self.report.skip(Skipped(self.folder, "mass_gone", reason, fix))
             return
-        for path, _ in gone:
-            data = self._read(path)
+        for path in gone:
+            data = self.standing.read(path)
+            found = read_mirrored(data, self.name) if data is not None else None
             marked = marked_gone(data, today.isoformat()) if data is not None else None
-            if marked is not None:
-                self._write(path, marked)
+            if data is None or found is None or found.edited or marked is None:
+                continue  # someone is at it just now
+            if self._swap(path, data, marked):
                 self.report.gone += 1
+
+    def _update(self, path: str, origin: str, data: bytes) -> None:
+        """What stands there now decides, not what stood there when the run began."""
+        self.report.items += 1
+        before = self.standing.read(path)
+        found = read_mirrored(before, self.name) if before is not None else None
+        if before == data or (before is not None and before.replace(b"\r\n", b"\n") == data):
+            self.report.unchanged += 1
+        elif before is None or found is None or found.edited or not self._swap(path, before, data):
+            self._leave(path, origin)
+        else:
+            self._told(path)
+            self.report.updated += 1
 
     def _leave(self, path: str, origin: str) -> None:
         reason = "someone changed this note after it was mirrored, so that it is not brought up to date"
@@ -181,39 +193,46 @@ class _Run:
         self.report.edited += 1
         self.report.skip(Skipped(path, "edited_by_hand", reason, fix, origin))
 
-    def _free_path(self, item: Item, note_id: UUID) -> str:
+    def _create(self, item: Item, note_id: UUID, data: bytes) -> None:
+        moved = self.standing.elsewhere(note_id)
+        if moved is not None:
+            reason = f"its note was moved out of {self.folder}, where it is not brought up to date"
+            fix = f"move it back below {self.folder}, or delete it to have it written anew"
+            self.report.skip(Skipped(moved, "moved_out", reason, fix, counts=False))
+            return
         place, stem = "/".join([self.folder, *folder_parts(item.folder)]), file_stem(item)
         for path in (f"{place}/{stem}.md", f"{place}/{stem} {note_id.hex[:8]}.md", f"{place}/{note_id}.md"):
-            if path.casefold() not in self.taken:
-                self.taken.add(path.casefold())
-                return path
-        raise VaultError(f"There is no free name for a note in {place}.", fix="Move the files with that id away.")
+            if path.casefold() in self.standing.unread:
+                break  # it may be this very note
+            if path.casefold() not in self.standing.taken and self._new(path, data):
+                self.standing.taken.add(path.casefold())
+                self.report.items += 1
+                self.report.written += 1
+                self._told(path)
+                return
+        reason, fix = "its file cannot be read, or no name is free for it", f"look at {place}/{stem}.md"
+        self.report.skip(Skipped(f"{place}/{stem}.md", "no_place", reason, fix, item.origin))
 
-    def _read(self, path: str) -> bytes | None:
-        try:
-            with files.parent_of(self.vault, path) as (folder, name):
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                return files.read_all(folder, name, status.st_size)
-        except OSError:
-            return None
+    def _new(self, path: str, data: bytes) -> bool:
+        with _mapped(path):
+            return files.create_file(self.vault, path, data)
 
-    def _write(self, path: str, data: bytes) -> None:
-        try:
-            files.replace_file(self.vault, path, data)
-        except OSError as error:
-            raise VaultError(
-                f"{path} cannot be written.",
-                why=error.strerror or str(error),
-                fix="Make room or give this user the right; the next run goes on from here.",
-            ) from error
+    def _swap(self, path: str, before: bytes, data: bytes) -> bool:
+        with _mapped(path):
+            return files.swap_file(self.vault, path, before, data)
+
+    def _told(self, path: str) -> None:
         if len(self.report.paths) < _SAMPLE:
             self.report.paths.append(path)
 
 
-def _markdown_below(vault: Path, folder: str) -> Iterator[str]:
-    """Files of the mirror's folder, relative to the vault, in order; links are not followed, hidden ones left out."""
-    base = vault / folder
-    for where, folders, names in os.walk(base, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inner = Path(where).relative_to(vault).as_posix()
-        yield from (f"{inner}/{name}" for name in sorted(names) if name.endswith(".md") and not name.startswith("."))
+@contextmanager
+def _mapped(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise VaultError(
+            f"{path} cannot be written.",
+            why=error.strerror or str(error),
+            fix="Make room or give this user the right; the next run goes on from here.",
+        ) from error

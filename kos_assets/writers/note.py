@@ -26,11 +26,14 @@ from kos_assets.writers.contract import Item
 MIRROR_KEY: Final = "kos_mirror"
 WRITTEN_KEY: Final = "kos_written"
 GONE_KEY: Final = "gone_since"
-_OWN_KEYS: Final = frozenset(("kos_id", MIRROR_KEY, WRITTEN_KEY, GONE_KEY, "kos_namespace"))
+_OWN_KEYS: Final = frozenset(("kos_id", "title", "source_id", MIRROR_KEY, WRITTEN_KEY, GONE_KEY, "kos_namespace"))
+_LARGEST_HEAD: Final = 60_000  # bytes; a scan reads heads of 64 KiB
+_LONGEST_ENTRY: Final = 1000
 _LONGEST_NAME: Final = 80
 _LONGEST_NAME_BYTES: Final = 180
 _UNFIT = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+')
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
+_NO_KEY = re.compile(r"[^\w-]+")
 _UNYAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _GRAPHEME = regex.compile(r"\X")
 
@@ -63,11 +66,24 @@ def render(item: Item, *, mirror: str, namespace: str | None, gone_since: str | 
     facts |= {"started": _moment(item.started)} if item.started is not None else {}
     for name, values in (("people", item.people), ("attachments", item.attachments), ("tags", item.tags)):
         if values:
-            facts[name] = [_line(value) for value in dict.fromkeys(values)]
-    facts |= {_line(key): _plain(value) for key, value in item.properties.items() if key not in _OWN_KEYS | set(facts)}
+            facts[name] = list(dict.fromkeys(_line(value)[:_LONGEST_ENTRY] for value in values))
+    for key, value in item.properties.items():
+        plain = _key(key)
+        if plain and plain not in _OWN_KEYS and plain not in facts:
+            facts[plain] = _plain(value)
     facts |= {"kos_namespace": namespace} if namespace is not None else {}
     facts |= {GONE_KEY: gone_since} if gone_since is not None else {}
-    return sealed(facts, f"# {title}\n\n{body.strip(chr(10))}\n"), cut + in_title
+    return sealed(_fitting(facts), f"# {title}\n\n{body.strip(chr(10))}\n"), cut + in_title
+
+
+def _fitting(facts: dict[str, Any]) -> dict[str, Any]:
+    """At most as much as a scan reads of a head: the longest list is halved, then the longest text, until it fits."""
+    while sum(len(f"{key}: {_scalar(value)}\n".encode()) for key, value in facts.items()) > _LARGEST_HEAD:
+        lists = {key: value for key, value in facts.items() if isinstance(value, list) and len(value) > 1}
+        texts = {key: value for key, value in facts.items() if isinstance(value, str) and key not in _OWN_KEYS}
+        longest = max(lists or texts, key=lambda key: len(_scalar(facts[key])))
+        facts = {**facts, longest: facts[longest][: len(facts[longest]) // 2], f"{longest}_cut": True}
+    return facts
 
 
 def sealed(facts: Mapping[str, Any], body: str) -> bytes:
@@ -79,12 +95,17 @@ def sealed(facts: Mapping[str, Any], body: str) -> bytes:
 
 def read_mirrored(data: bytes, mirror: str) -> Mirrored | None:
     """What a file says of itself; None when it is not a note of this mirror."""
+    data = data.replace(b"\r\n", b"\n")  # a checkout may have turned the line ends; nobody edited it
     head = frontmatter.parse(data) if _decodes(data) else None
-    if head is None or head.properties.get(MIRROR_KEY) != mirror:
+    if head is None:
         return None
-    try:
-        note_id = UUID(str(head.properties.get("kos_id")))
-    except ValueError:
+    if not head.sound and f'{MIRROR_KEY}: "{mirror}"\n'.encode() in data[:_LARGEST_HEAD]:
+        kos_id = _uuid(head.properties.get("kos_id"))  # saved from a head that somebody broke
+        return None if kos_id is None else Mirrored(kos_id, None, "", edited=True)
+    if head.properties.get(MIRROR_KEY) != mirror:
+        return None
+    note_id = _uuid(head.properties.get("kos_id"))
+    if note_id is None:
         return None
     written = head.properties.get(WRITTEN_KEY)
     bare = data.replace(f"{WRITTEN_KEY}: {written}\n".encode(), b"", 1)
@@ -132,6 +153,11 @@ def _cut(text: str) -> str:
     return kept.strip(". ") or "untitled"
 
 
+def _key(key: str) -> str:
+    """A property's name that YAML reads as it stands; empty where nothing is left of it."""
+    return _NO_KEY.sub("_", key).strip("_-")[:60]
+
+
 def _moment(at: datetime) -> str:
     if at.tzinfo is None:
         raise ValueError("an item's time needs a zone")
@@ -162,6 +188,13 @@ def _scalar(value: Any) -> str:
 
 def _digest(data: bytes) -> str:
     return "sha256-" + hashlib.sha256(data).hexdigest()[:32]
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None
 
 
 def _decodes(data: bytes) -> bool:

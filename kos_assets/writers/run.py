@@ -18,18 +18,19 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from kos_assets.domain.mirrors import KINDS, MirrorSettings
-from kos_assets.errors import ConfigError
+from kos_assets.domain.mirrors import KINDS, MirrorSettings, settled_namespace
+from kos_assets.errors import ConfigError, VaultError
 from kos_assets.settings import Settings
 from kos_assets.writers.contract import Settling
 from kos_assets.writers.mirror import MirrorReport, Progress, mirror
 from kos_assets.writers.registry import open_source
+from kos_assets.writers.standing import count_notes
 
 RECIPE: Final = 1
 """Raise it with any change of what the same source gives: the next run of every mirror reads its source anew."""
 
 _WAIT_S: Final = 600.0
-_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone"))
+_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone", "moved_out", "no_place"))
 
 
 def mirror_of(settings: Settings, name: str) -> MirrorSettings:
@@ -60,13 +61,23 @@ def run_mirror(
     zone, marks what is gone. Raises ConfigError, SourceError, VaultError.
     """
     vault = settings.require_vault()
-    with _turn(settings.data_dir / "locks" / f"mirror-{chosen.name}.lock", chosen.name):
+    if not vault.is_dir():
+        raise VaultError(f"The vault {vault} is not there.", fix="Check the path, or mount the drive that it is on.")
+    with _turn(settings.data_dir / "locks" / f"mirror-{_place(vault, chosen.folder)}.lock", chosen.name):
         source = open_source(chosen, vault=vault, data_dir=settings.data_dir, zone=settings.zone)
         namespace = _namespace(settings, chosen)
         memory = settings.data_dir / "mirrors" / f"{chosen.name}.json"
         fingerprint = source.fingerprint()
         seen = {"fingerprint": fingerprint, "made_from": _made_from(vault, chosen, namespace, settings)}
-        if fingerprint is not None and not again and _remembered(memory) == seen:
+        if (
+            fingerprint is not None
+            and not again
+            and _remembered(memory)
+            == {
+                **seen,
+                "notes": count_notes(vault, chosen.folder),
+            }
+        ):
             return MirrorReport(chosen.name, same_source=True)
         report = mirror(
             source,
@@ -80,19 +91,19 @@ def run_mirror(
         )
         if isinstance(source, Settling):
             source.settle()
-        whole = fingerprint is not None and not any(item.code in _NOT_REMEMBERED for item in report.skipped)
-        _remember(memory, seen if whole else {})
+        whole = fingerprint is not None and not _NOT_REMEMBERED & {*report.codes, *report.left_out}
+        _remember(memory, {**seen, "notes": count_notes(vault, chosen.folder)} if whole else {})
         return report
 
 
+def _place(vault: Path, folder: str) -> str:
+    """Mirrors that write into one folder take turns, whatever their names."""
+    return hashlib.sha256(f"{vault.resolve()}\0{folder.casefold()}".encode()).hexdigest()[:16]
+
+
 def _namespace(settings: Settings, chosen: MirrorSettings) -> str | None:
-    """What is written into the notes: what the person set; nothing where a folder map decides; else the kind's usual
-    one (V9)."""
-    if chosen.namespace is not None:
-        return chosen.namespace
-    place = f"{chosen.folder}/"
-    mapped = any(not folder or place.startswith(f"{folder}/") for folder in settings.namespace_folders)
-    return None if mapped else chosen.usual_namespace
+    """What is written into the notes (V9). Settings have settled it for mirrors of kos.toml; here for others."""
+    return settled_namespace(chosen, settings.namespace_folders).namespace
 
 
 def _made_from(vault: Path, chosen: MirrorSettings, namespace: str | None, settings: Settings) -> str:

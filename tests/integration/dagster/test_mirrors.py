@@ -79,6 +79,15 @@ def test_a_source_that_is_gone_fails_the_run_and_nothing_else(shelf: Settings) -
     assert len(list((shelf.vault / "shelf").iterdir())) == 2
 
 
+def test_one_source_that_is_away_does_not_hold_up_the_others(shelf: Settings) -> None:
+    """D3: the run fails, and says why; what can be written is."""
+    away = replace(shelf.mirrors["shelf"], name="away", kind="no_such_module:Shelf", folder="away")
+    both = MappingProxyType({"away": away, **shelf.mirrors})
+    assert not materialise(replace(shelf, mirrors=both)).success
+    assert shelf.vault is not None
+    assert len(list((shelf.vault / "shelf").iterdir())) == 2
+
+
 def test_the_lineage_begins_at_the_writers() -> None:
     """D1: every kind is upstream of the vault's files."""
     graph = defs.resolve_asset_graph()

@@ -193,3 +193,16 @@ def test_a_note_that_is_committed_later_is_dated_as_a_rebuild_would(place: Any) 
     rows = [place.rows(f"select event_rule, event_at from kos.{table}")[0] for table in ("notes", "memories")]
     assert rows == [("git", datetime.fromtimestamp(1_500_000_000, UTC))] * 2
     assert place.ingest().notes.read == 0
+
+
+def test_a_file_that_cannot_be_read_is_told_to_its_folders_readers_alone(fresh: Any, tmp_path: Path) -> None:
+    """S12: its path may say what it is about; a note that was narrower before stays the owner's."""
+    with fresh(tmp_path / "v", namespace_folders={"mail": "shared:family"}) as place:
+        place.write("mail/a.md", b"\x00\x01\x02\xff\xfe" * 400)
+        place.write("b.md", "---\nkos_namespace: agent:ada\n---\nSecret.\n")
+        place.write("c.md", b"\x00\x01\x02\xff\xfe" * 400)
+        place.ingest()
+        place.write("b.md", b"\x00\x01\x02\xff\xfe" * 400, at=1_780_000_060)
+        place.ingest()
+        held = place.rows("select path, namespace from kos.quarantine where severity = 'blocked' order by path")
+        assert held == [("b.md", "shared:owner"), ("c.md", "global"), ("mail/a.md", "shared:family")]

@@ -16,7 +16,14 @@ STORED = st.text(
 
 def frame(*stored: str) -> str:
     """As serving gives it."""
-    return "\n".join([FRAME_START, "memory 1: namespace global", *(QUOTE + line for line in stored), FRAME_END])
+    return "\n".join(
+        [
+            FRAME_START,
+            "memory 374f8a9a-061d-5657-9e3c-4828d4304e90: namespace global",
+            *(QUOTE + line for line in stored),
+            FRAME_END,
+        ]
+    )
 
 
 @pytest.mark.parametrize("cite", ["", "> ", ">> ", "    ", "- "])
@@ -26,15 +33,40 @@ def test_a_frame_is_cut_however_it_is_cited(cite: str) -> None:
     assert cut_recalled(f"I asked.\n{block}\nI decided.\n") == ("I asked.\nI decided.\n", 1)
 
 
-def test_a_frame_without_an_end_is_cut_to_the_end() -> None:
-    """W8: a log may stop in the middle of one."""
-    torn = frame("The oven heats to 240.").removesuffix(FRAME_END)
-    assert cut_recalled(f"Before\n{torn}more") == ("Before\n", 1)
+def test_a_frame_without_an_end_goes_as_far_as_it_looks_like_one() -> None:
+    """W8: a log may stop in the middle of one; what follows it is somebody's own."""
+    torn = frame("The oven heats to 240.", "At most.").removesuffix(FRAME_END)
+    assert cut_recalled(f"Before\n{torn}") == ("Before\n", 1)
+    assert cut_recalled(f"Before\n{torn}```\nI decided.\n") == ("Before\n```\nI decided.\n", 1)
 
 
-def test_text_before_a_frame_on_its_line_stays() -> None:
+def test_text_before_and_behind_a_frame_stays() -> None:
     """Promise 4: nothing but the frame is cut."""
-    assert cut_recalled(f"Result: {frame('x')}\nAfter\n") == ("Result: After\n", 1)
+    assert cut_recalled(f"Result: {frame('x')}\nAfter\n") == ("Result:\nAfter\n", 1)
+    assert cut_recalled(f"{frame('x')}</context>\nAfter\n") == ("</context>\nAfter\n", 1)
+    one_line = frame("x").replace("\n", "\\n").replace('"', '\\"')
+    assert cut_recalled(f"said {one_line} and went on\nAfter\n") == ("said\nand went on\nAfter\n", 1)
+
+
+@pytest.mark.parametrize(
+    "mark", ["END OF BACKGROUND DATA.", "**END OF BACKGROUND DATA**", "Ann: END OF BACKGROUND DATA"]
+)
+def test_an_end_that_was_dressed_up_is_an_end(mark: str) -> None:
+    """Promise 4: what follows is not lost."""
+    kept, pieces = cut_recalled(f"{frame('x').removesuffix(FRAME_END)}{mark}\nI decided.\n")
+    assert (kept, pieces) == ("I decided.\n", 1)
+
+
+def test_an_opening_that_mail_folded_is_found() -> None:
+    """W8: lines of 72 characters."""
+    folded = frame("The oven heats to 240.").replace("Knowledge OS. Lines", "\n> Knowledge OS. Lines")
+    assert cut_recalled(f"> {folded}\nAfter\n") == ("After\n", 1)
+
+
+def test_who_mentions_the_words_loses_nothing() -> None:
+    """Promise 4."""
+    text = 'The block begins with "BACKGROUND DATA from Knowledge OS." and ends.\nEND OF BACKGROUND DATA\nMine.\n'
+    assert cut_recalled(text) == (text, 0)
 
 
 def test_index_lines_are_cut() -> None:

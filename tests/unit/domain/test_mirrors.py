@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kos_assets.domain.mirrors import KINDS, mirror_settings
+from kos_assets.domain.mirrors import KINDS, check_folders, mirror_settings, settled_namespace
 from kos_assets.errors import ConfigError
 
 
@@ -65,3 +65,32 @@ def test_every_kind_says_what_it_reads() -> None:
     """House rule 15: the list of kinds is what `kos mirror` prints."""
     assert set(KINDS) == {"meetings", "mail", "todos", "agents", "chats", "calendar"}
     assert all(kind.help and all(option.help for option in kind.options.values()) for kind in KINDS.values())
+
+
+@pytest.mark.parametrize("folders", [("inbox", "inbox"), ("inbox", "Inbox/mail"), ("a/b", "a")])
+def test_two_mirrors_never_share_a_folder(folders: tuple[str, str]) -> None:
+    """V7, V9: nor does one lie in the other's."""
+    first, second = (
+        mirror_settings(name, {"folder": folder}) for name, folder in zip(("todos", "mail"), folders, strict=True)
+    )
+    with pytest.raises(ConfigError, match="write into one folder"):
+        check_folders([first, second])
+    check_folders([first, mirror_settings("mail", {"folder": f"{folders[0]}s"})])
+
+
+@pytest.mark.parametrize(
+    ("table", "person", "namespace"),
+    [
+        ({}, {}, "agent:claude-code"), ({}, {"": "global"}, "agent:claude-code"),
+        ({}, {"agents": "shared:crew"}, "shared:crew"),
+        ({"namespace": "shared:crew"}, {"agents": "shared:x"}, "shared:crew"),
+        ({}, {"agentsx": "shared:crew"}, "agent:claude-code"),
+    ],
+)  # fmt: skip
+def test_what_agents_wrote_is_never_global_by_itself(
+    table: dict[str, Any], person: dict[str, str], namespace: str
+) -> None:
+    """V9: the setting, then the folder map, then the agent's own; `global` not even by setting."""
+    assert settled_namespace(mirror_settings("agents", table), person).namespace == namespace
+    with pytest.raises(ConfigError, match="cannot be global"):
+        mirror_settings("agents", {"namespace": "global"})

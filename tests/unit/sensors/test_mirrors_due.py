@@ -12,9 +12,9 @@ MIRRORS = {
 NOW = 1_780_000_000.0
 
 
-def names(cursor: Cursor, now: float, *, spooled: bool = False) -> list[str]:
+def names(cursor: Cursor, now: float, *, spooled_at: float = 0.0) -> list[str]:
     """Due mirrors by name."""
-    return [item.name for item in due(MIRRORS, cursor, now, spooled=spooled)]
+    return [item.name for item in due(MIRRORS, cursor, now, spooled_at=spooled_at)]
 
 
 def test_each_mirror_has_its_own_interval() -> None:
@@ -29,7 +29,9 @@ def test_each_mirror_has_its_own_interval() -> None:
 def test_what_a_hook_left_does_not_wait() -> None:
     """W5: the spool makes the agents' mirror due."""
     cursor = asked(Cursor(0, {}), list(MIRRORS.values()), NOW, MIRRORS)
-    assert names(cursor, NOW + 15, spooled=True) == ["agents"]
+    assert names(cursor, NOW + 15, spooled_at=NOW + 10) == ["agents"]
+    again = asked(cursor, [MIRRORS["agents"]], NOW + 15, MIRRORS)
+    assert names(again, NOW + 30, spooled_at=NOW + 10) == [], "what a run left there is no reason for another"
 
 
 def test_a_clock_that_went_back_stops_nothing() -> None:

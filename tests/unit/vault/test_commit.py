@@ -104,6 +104,33 @@ def test_a_git_that_refuses_is_told(vault: Path, monkeypatch: pytest.MonkeyPatch
     assert "not installed" in commit_vault(vault, "scanned").reason
 
 
+def test_a_failed_attempt_never_commits_what_a_person_staged_later(vault: Path) -> None:
+    """V8: nor anything outside the vault."""
+    inner = vault / "notes"
+    inner.mkdir()
+    (inner / "b.md").write_text("two")
+    lock = vault / ".git" / "index.lock"
+    lock.touch()
+    assert "could not commit" in commit_vault(inner, "scanned").reason
+    lock.unlink()
+    (vault / "code.txt").write_text("mine")
+    git(vault, "add", "code.txt")
+    assert "staged" in commit_vault(inner, "scanned").reason
+    (vault / ".git" / "kos-staging").touch()  # killed between staging and commit
+    assert commit_vault(inner, "scanned").files == 1
+    assert git(vault, "show", "--name-only", "--format=", "HEAD").strip() == "notes/b.md"
+    assert git(vault, "status", "--porcelain").strip() == "A  code.txt"
+
+
+def test_a_git_that_takes_too_long_leaves_no_lock(vault: Path) -> None:
+    """V8: the person's own git goes on working."""
+    for number in range(2000):
+        (vault / f"{number}.md").write_text("x" * 2000)
+    assert "could not commit" in commit_vault(vault, "scanned", timeout_s=0.03).reason
+    assert not (vault / ".git" / "index.lock").exists()
+    assert commit_vault(vault, "scanned").files == 2000
+
+
 def test_it_is_off_until_someone_asks(vault: Path) -> None:
     """V8: only where the person asked for it."""
     (vault / "b.md").write_text("two")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from kos_assets.domain.frame import FRAME_END, FRAME_START
 from kos_assets.errors import VaultError
+from kos_assets.vault.ledger import Ledger
 from kos_assets.vault.note import ParsedNote, parse_note
 from kos_assets.vault.stamp import unstamped
 from kos_assets.writers import Entry, Item, MirrorReport, Skipped, SourceError, mirror
@@ -179,7 +181,9 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     """House rule 5: a half-written file of long ago goes; one that is being written, and a file of a person, stay."""
     run(tmp_path, [ITEM])
-    old, new, mine = (tmp_path / "box" / name for name in (".a.md.77.tmp", ".b.md.78.tmp", "c.77.tmp"))
+    old, new, mine = (
+        tmp_path / "box" / name for name in (".kos-77-0123abcd.tmp", ".kos-78-0123abcd.tmp", ".my.draft.12.tmp")
+    )
     for path in (old, new, mine):
         path.write_text("half")
     os.utime(old, (1, 1))
@@ -287,7 +291,120 @@ def test_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def full(*_: Any, **__: Any) -> bool:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("kos_assets.vault.files.replace_file", full)
+    monkeypatch.setattr("kos_assets.vault.files.create_file", full)
     with pytest.raises(VaultError, match="cannot be written") as caught:
         run(tmp_path, [ITEM])
     assert "No space left" in str(caught.value)
+
+
+class Meddling(Listed):
+    """A person is at work while the source is read."""
+
+    def __init__(self, items: Sequence[Entry], work: Any) -> None:
+        super().__init__(items)
+        self.work = work
+
+    def entries(self) -> Iterator[Entry]:
+        """After the folder was looked at, before the first item is written."""
+        self.work()
+        yield from self.items
+
+
+def meddled(vault: Path, items: Sequence[Entry], work: Any) -> MirrorReport:
+    """A run during which `work` happens."""
+    return mirror(Meddling(items, work), vault, name="box", folder="box", namespace=None, today=TODAY)
+
+
+def test_what_a_person_does_during_a_run_is_not_lost(tmp_path: Path) -> None:
+    """Promise 4: an edit, an edit of what is gone from the source, and a note under a name that was free."""
+    run(tmp_path, [ITEM, replace(ITEM, external_id="2", title="Roof")], namespace=None)
+    budget, roof, new = (
+        tmp_path / "box" / name for name in ("2026-03-01 Budget 2026.md", "2026-03-01 Roof.md", "New.md")
+    )
+
+    def work() -> None:
+        for path in (budget, roof):
+            path.write_bytes(path.read_bytes() + b"My words.\n")
+        new.write_text("Mine.")
+
+    report = meddled(tmp_path, [replace(ITEM, body="Three."), Item("3", "New", "x")], work)
+    assert (report.edited, report.gone, report.written) == (1, 0, 1)
+    assert all(b"My words." in path.read_bytes() for path in (budget, roof))
+    assert new.read_text() == "Mine."
+    assert [item.code for item in run(tmp_path, [], allow_mass_gone=True).skipped] == []
+    assert b"gone_since" not in roof.read_bytes()
+
+
+def test_a_note_that_was_moved_out_of_the_folder_is_not_doubled(tmp_path: Path) -> None:
+    """V2, V7: it is reported, and written anew once it is deleted."""
+    run(tmp_path, [ITEM])
+    (tmp_path / "mine").mkdir()
+    moved = tmp_path / "mine" / "b.md"
+    (tmp_path / "box/2026-03-01 Budget 2026.md").rename(moved)
+    for _ in range(3):
+        report = run(tmp_path, [replace(ITEM, body="Three boats.")])
+        assert (report.items, dict(report.left_out)) == (0, {"moved_out": 1})
+    assert list(state(tmp_path)) == ["mine/b.md"]
+    moved.unlink()
+    assert run(tmp_path, [ITEM]).written == 1
+
+
+def test_a_note_with_a_broken_head_is_still_that_note(tmp_path: Path) -> None:
+    """V1, V2: the id is saved from the block that a person broke."""
+    run(tmp_path, [ITEM])
+    path = tmp_path / "box/2026-03-01 Budget 2026.md"
+    path.write_text(path.read_text().replace('title: "Budget 2026"', "title: Budget: 2026"))
+    report = run(tmp_path, [ITEM])
+    assert (report.items, report.edited, len(state(tmp_path))) == (1, 1, 1)
+
+
+def test_line_ends_of_a_checkout_are_no_edit(tmp_path: Path) -> None:
+    """V4: git may turn them."""
+    run(tmp_path, [ITEM])
+    path = tmp_path / "box/2026-03-01 Budget 2026.md"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(tmp_path, [ITEM]).unchanged == 1
+    assert run(tmp_path, [replace(ITEM, body="Three.")]).updated == 1
+
+
+def test_a_copy_does_not_take_the_place_of_its_original(tmp_path: Path) -> None:
+    """V2."""
+    run(tmp_path, [ITEM])
+    path = tmp_path / "box/2026-03-01 Budget 2026.md"
+    copy = path.with_name("2026-03-01 Budget 2026 copy.md")
+    copy.write_bytes(path.read_bytes())
+    run(tmp_path, [replace(ITEM, body="Three.")])
+    assert (b"Three." in path.read_bytes(), b"Three." in copy.read_bytes()) == (True, False)
+
+
+def test_a_head_is_never_larger_than_a_scan_reads(tmp_path: Path) -> None:
+    """V9: five hundred addressees do not push the namespace out of sight."""
+    people = [f"Person number {n} of the whole cooperative <person.{n}@{'long' * 20}.example.org>" for n in range(900)]
+    item = replace(ITEM, people=people, properties={"note": "x" * 100_000})
+    report = run(tmp_path, [item])
+    parsed = note(tmp_path / report.paths[0])
+    assert (parsed.problems, parsed.kos_namespace) == ((), "shared:owner")
+    assert parsed.properties["people_cut"] is True
+    assert run(tmp_path, [item]).unchanged == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["foo: bar", "*a", '"q', "[x", "!t", "", "kos_id ", "kos_mirror ", "kos namespace", "k" * 1200, "- a"]
+)
+def test_no_property_can_break_the_head_or_take_our_keys(tmp_path: Path, key: str) -> None:
+    """W1: also of writers of one's own."""
+    item = replace(ITEM, properties={key: "value", "recalled_cut": "many"})
+    report = run(tmp_path, [item])
+    parsed = note(tmp_path / report.paths[0])
+    assert (parsed.problems, parsed.kos_id, parsed.kos_namespace) == ((), note_id_of("box", "4711"), "shared:owner")
+    assert run(tmp_path, [item]).unchanged == 1
+
+
+def test_what_was_erased_is_not_written_again(tmp_path: Path) -> None:
+    """S11: though the source still has it."""
+    run(tmp_path, [ITEM])
+    (tmp_path / "box/2026-03-01 Budget 2026.md").unlink()
+    note_id = str(note_id_of("box", "4711"))
+    Ledger(tmp_path, "m-test").append("erase", str(UUID(int=7)), by="owner", at=AT, namespace="global", note_id=note_id)
+    assert run(tmp_path, [ITEM]).left_out == {"erased": 1}
+    assert list((tmp_path / "box").iterdir()) == []

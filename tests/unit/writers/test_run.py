@@ -75,6 +75,14 @@ def test_an_unchanged_source_is_not_read_again(shelf: Path) -> None:
     assert run(shelf).updated == 2
 
 
+def test_a_folder_that_lost_notes_is_filled_again(shelf: Path) -> None:
+    """Promise 4: though the source is what it was."""
+    run(shelf)
+    (path,) = (shelf / "vault" / "reading").glob("*.md")
+    path.unlink()
+    assert run(shelf).written == 1
+
+
 def test_while_a_note_waits_for_a_person_the_source_is_read(shelf: Path) -> None:
     """Promise 4: once the edited file is deleted, the next run writes it anew, though the source did not change."""
     run(shelf)
@@ -100,7 +108,8 @@ def test_two_runs_at_once_end_in_one_state(shelf: Path) -> None:
 def test_a_run_that_hangs_is_named(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """House rule 8: the other run waits for so long, and then says what to look at."""
     monkeypatch.setattr(writers_run, "_WAIT_S", 0.3)
-    lock = shelf / "data" / "locks" / "mirror-books.lock"
+    place = writers_run._place(shelf / "vault", "reading")
+    lock = shelf / "data" / "locks" / f"mirror-{place}.lock"
     with writers_run._turn(lock, "books"), pytest.raises(ConfigError, match="has not ended"):
         run(shelf)
 
@@ -132,8 +141,10 @@ def test_the_namespace_comes_from_the_writers_setting_then_the_folder_map_then_t
         return writers_run._namespace(found, found.mirrors["mail"]), dict(found.namespace_folders)
 
     mail, folders = '[mirror.mail]\npath = "x"\n', '[vault.namespaces]\nmail = "shared:family"\n'
-    assert namespaces(mail) == ("shared:owner", {})
-    assert namespaces(mail + folders) == (None, {"mail": "shared:family"})
+    assert namespaces(mail) == ("shared:owner", {"mail": "shared:owner"})
+    assert namespaces(mail + folders) == ("shared:family", {"mail": "shared:family"})
+    everything = '[vault.namespaces]\n"" = "global"\n'
+    assert namespaces(mail + everything) == ("shared:owner", {"": "global", "mail": "shared:owner"})
     assert namespaces(mail + 'namespace = "shared:crew"\n' + folders) == ("shared:crew", {"mail": "shared:crew"})
 
 

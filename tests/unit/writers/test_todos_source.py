@@ -183,7 +183,7 @@ def test_what_was_recalled_is_cut_and_the_rest_stays(src: Path) -> None:
     line = f"{FRAME_START}\\n| secret\\n{FRAME_END}"
     (src / "a.ics").write_text(f"BEGIN:VTODO\nUID:1\nSUMMARY:before\nDESCRIPTION:kept\\n{line}\nEND:VTODO\n")
     records = [
-        {"uuid": "a", "description": f"{FRAME_START}\nsecret"},
+        {"uuid": "a", "description": f"{FRAME_START}\n| secret"},
         {"uuid": "b", "description": "after", "status": "x"},
     ]
     (src / "t.json").write_text(json.dumps([records[1], records[0]]))
