@@ -11,7 +11,7 @@ import typer
 
 from kos_assets.cli.context import settings_of
 from kos_assets.cli.output import out, print_error, print_json, print_line, progress, table
-from kos_assets.errors import KosError
+from kos_assets.errors import ConfigError, InputError, KosError
 
 if TYPE_CHECKING:
     from kos_assets.domain.mirrors import MirrorSettings
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kos_assets.writers.mirror import MirrorReport
 
 _SHOWN = 20
+_WORDS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +30,10 @@ def register(app: typer.Typer) -> None:
 def mirror(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="A mirror of kos.toml, or a kind. Without it: the list.")] = None,
-    path: Annotated[list[Path] | None, typer.Option(help="Source to read instead of the one in kos.toml.")] = None,
+    path: Annotated[
+        list[Path] | None,
+        typer.Option(help="Source to read instead of the one in kos.toml; then nothing is marked as gone."),
+    ] = None,
     folder: Annotated[str | None, typer.Option(help="Folder of the vault to write into.")] = None,
     option: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE of the kind, for example addresses=me@example.org.")
@@ -37,7 +41,7 @@ def mirror(
     every: Annotated[bool, typer.Option("--all", help="Run every mirror of kos.toml.")] = False,
     again: Annotated[bool, typer.Option(help="Read the source even where it looks unchanged.")] = False,
     allow_mass_gone: Annotated[
-        bool, typer.Option(help="Accept that more than half of the notes are gone from the source.")
+        bool, typer.Option(help="Accept that most notes (over half, and over ten), or all, are gone from the source.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the reports as JSON.")] = False,
 ) -> None:
@@ -52,20 +56,14 @@ def mirror(
         _print_list(settings, as_json=as_json)
         return
     settings.require_vault()
+    if every and (name is not None or path or folder or option):
+        raise InputError("--all takes no name, --path, --folder or --set.", fix="Run one mirror by its name.")
+    if every and not settings.mirrors:
+        raise ConfigError(
+            "No mirror is set up.", fix="Write a [mirror.NAME] table into kos.toml; `kos mirror` lists the kinds."
+        )
     chosen = list(settings.mirrors.values()) if every else [_chosen(settings, str(name), path, folder, option)]
-    from kos_assets.writers.run import run_mirror
-
-    reports: list[MirrorReport] = []
-    failed: list[KosError] = []
-    with progress() as tell:
-        for item in chosen:
-            today = datetime.now(settings.zone).date()
-            try:
-                reports.append(
-                    run_mirror(settings, item, today=today, progress=tell, allow_mass_gone=allow_mass_gone, again=again)
-                )
-            except KosError as error:  # one source that is away does not hold up the others
-                failed.append(error)
+    reports, failed = _run(settings, chosen, allow_mass_gone=allow_mass_gone, again=again, partial=bool(path))
     if as_json:
         print_json([_as_dict(report) for report in reports])
     else:
@@ -75,6 +73,33 @@ def mirror(
         print_error(other)
     if failed:
         raise failed[0]
+
+
+def _run(
+    settings: Settings, chosen: list[MirrorSettings], *, allow_mass_gone: bool, again: bool, partial: bool
+) -> tuple[list[MirrorReport], list[KosError]]:
+    """One after the other; a source that is away does not hold up the others."""
+    from kos_assets.writers.run import run_mirror
+
+    reports: list[MirrorReport] = []
+    failed: list[KosError] = []
+    with progress() as tell:
+        for item in chosen:
+            try:
+                report = run_mirror(
+                    settings,
+                    item,
+                    today=datetime.now(settings.zone).date(),
+                    progress=tell,
+                    allow_mass_gone=allow_mass_gone,
+                    again=again,
+                    partial=partial,
+                )
+            except KosError as error:
+                failed.append(error)
+            else:
+                reports.append(report)
+    return reports, failed
 
 
 def _chosen(
@@ -100,7 +125,6 @@ def _chosen(
 def _given(kind: str, options: list[str]) -> dict[str, Any]:
     """KEY=VALUE as the option's own type; a list is separated by commas."""
     from kos_assets.domain.mirrors import KINDS
-    from kos_assets.errors import InputError
 
     known = KINDS[kind].options if kind in KINDS else {}
     found: dict[str, Any] = {}
@@ -113,7 +137,9 @@ def _given(kind: str, options: list[str]) -> dict[str, Any]:
         if isinstance(default, tuple):
             found[key] = [part.strip() for part in value.split(",") if part.strip()]
         elif isinstance(default, bool):
-            found[key] = value.lower() in {"true", "yes", "1", "on"}
+            if value.lower() not in _WORDS:
+                raise InputError(f"--set {key} is yes or no, not {value[:40]!r}.")
+            found[key] = _WORDS[value.lower()]
         else:
             found[key] = value
     return found

@@ -25,8 +25,8 @@ def open_installation(settings: Settings, *, apply_migrations: bool = True) -> I
     """Settings with every DSN filled in, for as long as the block lasts.
 
     Without KOS_DSN (and without any role's DSN) the embedded server is started, or shared if it runs, and stopped by
-    the last one to leave. With `apply_migrations`, roles and schema are brought up to date. Raises OperationError,
-    StoreError, SchemaError.
+    the last one to leave. With `apply_migrations`, or in a new database, roles and schema are brought up to date.
+    Raises OperationError, StoreError, SchemaError.
     """
     roles = (settings.writer_dsn, settings.reader_dsn, settings.auditor_dsn, settings.dbt_dsn)
     if settings.dsn is None and any(dsn is not None for dsn in roles):
@@ -38,14 +38,14 @@ def open_installation(settings: Settings, *, apply_migrations: bool = True) -> I
     server = embedded(settings)
     running = server.acquire()
     try:
-        create_database(running.dsn, DATABASE)
+        fresh = create_database(running.dsn, DATABASE)
         create_database(running.dsn, DAGSTER_DATABASE)
         found = replace(
             settings,
             dsn=with_database(running.dsn, DATABASE),
             dagster_dsn=with_database(running.dsn, DAGSTER_DATABASE),
         )
-        yield _prepared(found, apply_migrations=apply_migrations)
+        yield _prepared(found, apply_migrations=apply_migrations or fresh)
     finally:
         server.release()
 

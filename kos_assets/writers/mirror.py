@@ -86,12 +86,14 @@ def mirror(
     today: date,
     progress: Progress | None = None,
     allow_mass_gone: bool = False,
+    partial: bool = False,
 ) -> MirrorReport:
     """Write one note per item below `vault/folder`; a file that says so already is not touched (its time stays).
 
     An item keeps its file wherever it lies in the folder. A file that a person changed is left alone and reported. An
     item that is gone from a complete source is marked with `gone_since`, never deleted; more than half of them at once
-    are not believed unless `allow_mass_gone`. Killed anywhere, a rerun goes on from the files that stand.
+    (and more than ten) are not believed unless `allow_mass_gone`, nor is a source with nothing in it. `partial`: what
+    is not in this source may be in another, so nothing is gone. Killed anywhere, a rerun goes on from what stands.
     Raises SourceError, VaultError.
     """
     started = time.monotonic()
@@ -107,7 +109,11 @@ def mirror(
         run.take(entry)
         if progress is not None and report.items % _EVERY == 0:
             progress(name, report.items, 0)
-    if source.complete:
+    nothing = not (run.seen or report.skipped_total or report.left_out)
+    if source.complete and nothing and not allow_mass_gone:
+        reason, fix = "there is nothing in the source", "check its path, or mount the drive that it is on"
+        report.skip(Skipped(folder, "empty_source", reason, fix))
+    elif source.complete and not partial:
         run.mark_gone(today, allow_mass=allow_mass_gone)
     if progress is not None:
         progress(name, report.items, report.items)
@@ -234,5 +240,6 @@ def _mapped(path: str) -> Iterator[None]:
         raise VaultError(
             f"{path} cannot be written.",
             why=error.strerror or str(error),
-            fix="Make room or give this user the right; the next run goes on from here.",
+            fix="Make room, give this user the right, or see that each part of the path is a folder (no link, no file);"
+            " the next run goes on from here.",
         ) from error

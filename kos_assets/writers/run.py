@@ -30,7 +30,7 @@ RECIPE: Final = 1
 """Raise it with any change of what the same source gives: the next run of every mirror reads its source anew."""
 
 _WAIT_S: Final = 600.0
-_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone", "moved_out", "no_place"))
+_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone", "moved_out", "no_place", "empty_source"))
 
 
 def mirror_of(settings: Settings, name: str) -> MirrorSettings:
@@ -42,7 +42,7 @@ def mirror_of(settings: Settings, name: str) -> MirrorSettings:
     raise ConfigError(
         f"No mirror {name!r} is set up.",
         why=f"Set up: {there}. Kinds: {', '.join(KINDS)}.",
-        fix=f"Write [mirror.{name}] into kos.toml, or run `kos mirror {name} --path ...`.",
+        fix=f"Write [mirror.{name}] into kos.toml, with its kind, or name one of the kinds and pass --path.",
     )
 
 
@@ -54,15 +54,15 @@ def run_mirror(
     progress: Progress | None = None,
     allow_mass_gone: bool = False,
     again: bool = False,
+    partial: bool = False,
 ) -> MirrorReport:
     """Bring the mirror's folder to what its source says. Two runs of one mirror never overlap: the second waits.
 
     A source whose fingerprint is that of the last whole run is not read, unless `again`. `today`, in the person's
-    zone, marks what is gone. Raises ConfigError, SourceError, VaultError.
+    zone, marks what is gone; `partial`: another source than the mirror's own is read, so that nothing is.
+    Raises ConfigError, SourceError, VaultError.
     """
-    vault = settings.require_vault()
-    if not vault.is_dir():
-        raise VaultError(f"The vault {vault} is not there.", fix="Check the path, or mount the drive that it is on.")
+    vault = _standing_vault(settings)
     with _turn(settings.data_dir / "locks" / f"mirror-{_place(vault, chosen.folder)}.lock", chosen.name):
         source = open_source(chosen, vault=vault, data_dir=settings.data_dir, zone=settings.zone)
         namespace = _namespace(settings, chosen)
@@ -88,12 +88,26 @@ def run_mirror(
             today=today,
             progress=progress,
             allow_mass_gone=allow_mass_gone,
+            partial=partial,
         )
         if isinstance(source, Settling):
             source.settle()
-        whole = fingerprint is not None and not _NOT_REMEMBERED & {*report.codes, *report.left_out}
+        whole = fingerprint is not None and _is_settled(report)
         _remember(memory, {**seen, "notes": count_notes(vault, chosen.folder)} if whole else {})
         return report
+
+
+def _standing_vault(settings: Settings) -> Path:
+    vault = settings.require_vault()
+    if not vault.is_dir():
+        raise VaultError(f"The vault {vault} is not there.", fix="Check the path, or mount the drive that it is on.")
+    return vault
+
+
+def _is_settled(report: MirrorReport) -> bool:
+    """Whether the same source would give the same again: not where a person, or a right to read, has to come first."""
+    away = any(code.startswith("unreadable") or code.endswith("unreadable") for code in report.codes)
+    return not away and not _NOT_REMEMBERED & {*report.codes, *report.left_out}
 
 
 def _place(vault: Path, folder: str) -> str:

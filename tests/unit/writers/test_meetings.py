@@ -221,6 +221,7 @@ def test_a_new_part_updates_the_same_note(tmp_path: Path) -> None:
     assert "Hello." in note.read_text()
     (source / "2026-03-04 Budget.vtt").unlink()
     (source / "2026-03-04 Budget.json").unlink()
+    put(source, **{"2026-03-05 Other__json": EXPORT.replace("Budget", "Other")})
     assert run(source, tmp_path / "vault").gone == 1
     assert "gone_since" in frontmatter.parse(note.read_bytes()).properties
 

@@ -120,7 +120,7 @@ def test_what_a_person_changed_is_not_overwritten(tmp_path: Path) -> None:
     before = state(tmp_path)
     report = run(tmp_path, [replace(ITEM, body="Three boats.")])
     assert (report.items, report.edited, [item.code for item in report.skipped]) == (1, 1, ["edited_by_hand"])
-    assert run(tmp_path, []).gone == 0
+    assert run(tmp_path, [], allow_mass_gone=True).gone == 0
     assert state(tmp_path) == before
     path.unlink()
     assert run(tmp_path, [ITEM]).written == 1
@@ -154,6 +154,21 @@ def test_what_cannot_be_read_is_not_taken_for_gone(tmp_path: Path) -> None:
     assert (report.gone, [item.code for item in report.skipped]) == (0, ["mass_gone"])
     assert state(tmp_path) == before
     assert run(tmp_path, items[:3], allow_mass_gone=True).gone == 21
+
+
+def test_a_source_with_nothing_in_it_is_not_believed(tmp_path: Path) -> None:
+    """Promise 4: an unmounted drive leaves an empty folder; said also when nothing stands yet."""
+    assert [item.code for item in run(tmp_path, []).skipped] == ["empty_source"]
+    run(tmp_path, [ITEM])
+    report = run(tmp_path, [])
+    assert (report.gone, [item.code for item in report.skipped]) == (0, ["empty_source"])
+    assert run(tmp_path, [], allow_mass_gone=True).gone == 1
+
+
+def test_another_source_takes_nothing_for_gone(tmp_path: Path) -> None:
+    """W1: archives imported one by one."""
+    run(tmp_path, [ITEM])
+    assert run(tmp_path, [Item("9", "Other", "x")], partial=True).gone == 0
 
 
 def test_what_is_left_out_on_purpose_keeps_nothing_alive(tmp_path: Path) -> None:
