@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from kos_assets import settings as settings_module
 from kos_assets.cli.app import app
+from kos_assets.domain.mirrors import _COMMON
 from kos_assets.errors import ConfigError
 from kos_assets.settings import Settings
 from kos_assets.vault.note import ParsedNote, parse_note
@@ -162,3 +163,13 @@ def test_the_command_lists_runs_and_reports(shelf: Path) -> None:
     assert "nothing was read" in again.output
     (told,) = __import__("json").loads(CliRunner().invoke(app, [*arguments, "books", "--again", "--json"]).stdout)
     assert (told["unchanged"], told["skipped"][0]["code"]) == (1, "no_isbn")
+
+
+def test_the_page_of_all_mirrors_names_every_code_and_key() -> None:
+    """House rule 15: what mirror.py can say, and what every table takes."""
+    root = README.parent
+    page = (root / "docs" / "writers" / "index.md").read_text("utf-8")
+    code = (root / "kos_assets" / "writers" / "mirror.py").read_text("utf-8")
+    said = set(re.findall(r'Skipped\([^,]+, "([a-z_]+)"', code))
+    assert said == set(re.findall(r"^\| `([a-z_]+)` \|", page.split("| code |")[1], re.MULTILINE))
+    assert set(re.findall(r"^\| `([a-z_]+)` \|", page.split("| code |")[0], re.MULTILINE)) == set(_COMMON)
