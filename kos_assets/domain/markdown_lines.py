@@ -65,6 +65,17 @@ def fence_of(line: str) -> _Fence | None:
     return _Fence(match[1])
 
 
+def open_fence(text: str) -> str:
+    """The fence that `text` opens and never closes (three or more backticks or tildes); empty for none."""
+    fence: _Fence | None = None
+    for line in text.splitlines():
+        if fence is None:
+            fence = fence_of(line)
+        elif fence.closed_by(line):
+            fence = None
+    return fence.mark if fence is not None else ""
+
+
 class _Outline:
     """The headings that are open at one line."""
 

@@ -74,14 +74,6 @@ def spoken_in_place(text: str) -> str:
     return "".join(original[len(original.rstrip("\r\n")) :] if line is None else line for original, line in kept)
 
 
-def open_fence(text: str) -> str:
-    """The fence that `text` opens and never closes (three or more backticks or tildes); empty for none."""
-    reader = _Reader(text)
-    for number, line in enumerate(reader.lines):
-        reader.line(number, line)
-    return reader.fence.replace("#", "")
-
-
 def without_gaps(text: str) -> str:
     """Runs of more than two blank lines folded to one: what left-out lines leave behind."""
     return _BLANKS.sub("\n\n", text)

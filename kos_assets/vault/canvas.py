@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from kos_assets.domain.prose import open_fence
+from kos_assets.domain.markdown_lines import open_fence
 from kos_assets.vault import markdown
 from kos_assets.vault.markdown import Link, Structure
 from kos_assets.vault.problems import Problem

@@ -31,7 +31,7 @@ class Item:
     `attachments` are names only. `properties` become further frontmatter. `folder` is below the mirror's folder.
     `origin` says where in the source it stands (a file), so that what cannot be read there is not taken for gone.
     `started` is when something that grows began (a thread, say): it names the file, which so is the same one whenever
-    the source is first mirrored.
+    the source is first mirrored. `recalled_cut` counts recalled pieces that the source cut itself (W8).
     """
 
     external_id: str
@@ -46,6 +46,7 @@ class Item:
     folder: str = ""
     origin: str = ""
     started: datetime | None = None
+    recalled_cut: int = 0
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,14 @@ from kos_assets.errors import VaultError
 from kos_assets.vault import files
 from kos_assets.writers.contract import Item, Skipped, Source
 from kos_assets.writers.note import file_stem, folder_parts, marked_gone, note_id_of, read_mirrored, render
-from kos_assets.writers.standing import Standing
+from kos_assets.writers.standing import Standing, read_note
 
 Progress = Callable[[str, int, int], None]
 _MASS: Final = 10
 _SAMPLE: Final = 10
 _KEPT_SKIPPED: Final = 1000
 _EVERY: Final = 100
+_OLD_S: Final = 60.0
 
 
 @dataclass
@@ -132,7 +133,8 @@ class _Run:
         self.erased: set[UUID] = set()
 
     def look(self) -> None:
-        """Which note is where, and which ids were erased for good."""
+        """Which note is where, and which ids were erased for good. What a killed run left half-written is removed."""
+        files.remove_leftovers(self.vault, self.folder, older_than_s=_OLD_S)
         self.standing.look()
         self.erased = self.standing.erased()
 
@@ -149,8 +151,7 @@ class _Run:
             self.report.skip(Skipped(item.origin or self.name, "erased", reason, "nothing needs doing", counts=False))
             return
         data, cut = render(item, mirror=self.name, namespace=self.namespace)
-        cut_before = item.properties.get("recalled_cut", 0)
-        self.report.recalled_cut += cut + (cut_before if isinstance(cut_before, int) else 0)
+        self.report.recalled_cut += cut + item.recalled_cut
         path, _ = self.standing.notes.get(note_id, (None, None))
         if path is None:
             self._create(item, note_id, data)
@@ -172,7 +173,7 @@ class _Run:
             self.report.skip(Skipped(self.folder, "mass_gone", reason, fix))
             return
         for path in gone:
-            data = self.standing.read(path)
+            data = read_note(self.vault, path)
             found = read_mirrored(data, self.name) if data is not None else None
             marked = marked_gone(data, today.isoformat()) if data is not None else None
             if data is None or found is None or found.edited or marked is None:
@@ -183,7 +184,7 @@ class _Run:
     def _update(self, path: str, origin: str, data: bytes) -> None:
         """What stands there now decides, not what stood there when the run began."""
         self.report.items += 1
-        before = self.standing.read(path)
+        before = read_note(self.vault, path)
         found = read_mirrored(before, self.name) if before is not None else None
         if before == data or (before is not None and before.replace(b"\r\n", b"\n") == data):
             self.report.unchanged += 1

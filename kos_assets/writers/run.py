@@ -22,6 +22,7 @@ from kos_assets.domain.mirrors import KINDS, MirrorSettings, settled_namespace
 from kos_assets.errors import ConfigError, VaultError
 from kos_assets.settings import Settings
 from kos_assets.writers.contract import Settling
+from kos_assets.writers.listing import UNREADABLE
 from kos_assets.writers.mirror import MirrorReport, Progress, mirror
 from kos_assets.writers.registry import open_source
 from kos_assets.writers.standing import count_notes
@@ -30,7 +31,7 @@ RECIPE: Final = 1
 """Raise it with any change of what the same source gives: the next run of every mirror reads its source anew."""
 
 _WAIT_S: Final = 600.0
-_NOT_REMEMBERED: Final = frozenset(("edited_by_hand", "mass_gone", "moved_out", "no_place", "empty_source"))
+_NOT_REMEMBERED: Final = UNREADABLE | {"edited_by_hand", "mass_gone", "moved_out", "no_place", "empty_source"}
 
 
 def mirror_of(settings: Settings, name: str) -> MirrorSettings:
@@ -106,8 +107,7 @@ def _standing_vault(settings: Settings) -> Path:
 
 def _is_settled(report: MirrorReport) -> bool:
     """Whether the same source would give the same again: not where a person, or a right to read, has to come first."""
-    away = any(code.startswith("unreadable") or code.endswith("unreadable") for code in report.codes)
-    return not away and not _NOT_REMEMBERED & {*report.codes, *report.left_out}
+    return not _NOT_REMEMBERED & {*report.codes, *report.left_out}
 
 
 def _place(vault: Path, folder: str) -> str:

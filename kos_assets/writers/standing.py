@@ -17,7 +17,6 @@ from kos_assets.vault.ledger import ledger_files, read_ledger
 from kos_assets.writers.note import MIRROR_KEY, Mirrored, read_mirrored
 
 _HEAD: Final = 1 << 16
-_OLD_S: Final = 60.0
 
 
 class Standing:
@@ -31,11 +30,10 @@ class Standing:
         self.unread: set[str] = set()
 
     def look(self) -> None:
-        """Read the head of every file below the folder. What a killed run left half-written is removed."""
-        files.remove_leftovers(self._vault, self._folder, older_than_s=_OLD_S)
-        for path in _markdown_below(self._vault, self._folder):
+        """Read every file below the folder."""
+        for path in markdown_below(self._vault, self._folder):
             self.taken.add(path.casefold())
-            data = self.read(path)
+            data = read_note(self._vault, path)
             if data is None:
                 self.unread.add(path.casefold())
                 continue
@@ -51,29 +49,14 @@ class Standing:
         if self._elsewhere is None:
             self._elsewhere = {}
             mark = f"{MIRROR_KEY}: ".encode()
-            for path in _markdown_below(self._vault, ""):
+            for path in markdown_below(self._vault, ""):
                 if path.startswith(f"{self._folder}/") or path.startswith("memories/"):
                     continue
-                data = self.read(path, most=_HEAD)
+                data = read_note(self._vault, path, most=_HEAD)
                 found = read_mirrored(data, self._mirror) if data is not None and mark in data else None
                 if found is not None:
                     self._elsewhere.setdefault(found.note_id, path)
         return self._elsewhere.get(note_id)
-
-    def read(self, path: str, *, most: int | None = None) -> bytes | None:
-        """The bytes of a file, at most so many; None where it cannot be read."""
-        try:
-            with files.parent_of(self._vault, path) as (folder, name):
-                size = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
-                if most is None or size <= most:
-                    return files.read_all(folder, name, size)
-                descriptor = files.open_file(folder, name)
-                try:
-                    return os.read(descriptor, most)
-                finally:
-                    os.close(descriptor)
-        except OSError:
-            return None
 
     def erased(self) -> set[UUID]:
         """S11: ids of notes that were erased for good; what the source still has of them is not written again."""
@@ -89,12 +72,28 @@ class Standing:
         return found
 
 
+def read_note(vault: Path, path: str, *, most: int | None = None) -> bytes | None:
+    """The bytes of a file of the vault, or at most the first so many; None where it cannot be read."""
+    try:
+        with files.parent_of(vault, path) as (folder, name):
+            size = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+            if most is None or size <= most:
+                return files.read_all(folder, name, size)
+            descriptor = files.open_file(folder, name)
+            try:
+                return os.read(descriptor, most)
+            finally:
+                os.close(descriptor)
+    except OSError:
+        return None
+
+
 def count_notes(vault: Path, folder: str) -> int:
     """How many Markdown files stand below a folder; nothing is opened."""
-    return sum(1 for _ in _markdown_below(vault, folder))
+    return sum(1 for _ in markdown_below(vault, folder))
 
 
-def _markdown_below(vault: Path, folder: str) -> Iterator[str]:
+def markdown_below(vault: Path, folder: str) -> Iterator[str]:
     """Files below a folder, relative to the vault, in order; links are not followed, hidden ones left out."""
     for where, folders, names in os.walk(vault / folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")

@@ -21,6 +21,7 @@ from kos_assets.vault.frontmatter import BOM, Span
 from kos_assets.vault.textcode import is_binary, normal_newlines, to_utf8
 from kos_assets.writers.contract import Item, Skipped, Value
 from kos_assets.writers.note import read_mirrored
+from kos_assets.writers.standing import markdown_below, read_note
 
 DIGEST_KEY: Final = "source_digest"
 _LINES_FOR_TITLE: Final = 60
@@ -113,14 +114,11 @@ def digest_of(data: bytes) -> str:
 def standing_notes(vault: Path, folder: str, mirror: str) -> dict[str, Standing]:
     """The notes of this mirror below `folder`, by external id. What cannot be read is left out."""
     found: dict[str, Standing] = {}
-    for where, folders, names in os.walk(vault / folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inner = Path(where).relative_to(vault)
-        for name in sorted(names):
-            data = _bytes(vault, (inner / name).as_posix()) if name.endswith(".md") else None
-            standing = _standing(data, mirror) if data is not None else None
-            if standing is not None:
-                found.setdefault(*standing)
+    for path in markdown_below(vault, folder):
+        data = read_note(vault, path)
+        standing = _standing(data, mirror) if data is not None else None
+        if standing is not None:
+            found.setdefault(*standing)
     return found
 
 

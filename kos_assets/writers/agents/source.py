@@ -240,6 +240,6 @@ def _moment(waiting: Waiting) -> datetime:
 
 def _unread(place: Place, data: int | None) -> Skipped:
     if data is None:
-        return Skipped(place.origin, "unreadable", "its content is not there", "run it again", place.origin)
+        return Skipped(place.origin, "unreadable_file", "its content is not there", "run it again", place.origin)
     reason = f"it has {data} bytes; the limit is {capture.LARGEST_FILE}"
     return Skipped(place.origin, "too_large", reason, "split the file", place.origin)

@@ -24,14 +24,12 @@ from kos_assets.errors import ConfigError
 from kos_assets.writers.calendar import page, places
 from kos_assets.writers.calendar.cutting import Fact, Piece, piece_bytes, pieces
 from kos_assets.writers.calendar.event import EventError, parse_event
-from kos_assets.writers.calendar.places import Place
 from kos_assets.writers.calendar.rules import Work
 from kos_assets.writers.calendar.series import Copy, calendar_of, settle
 from kos_assets.writers.calendar.zones import Zones, vtimezone
 from kos_assets.writers.contract import Entry, Skipped
+from kos_assets.writers.listing import SourceFile, fingerprint
 
-LEFT_OUT: Final = "(left out)"
-"""The origin of what is left out on purpose: its file was read whole, so what is gone from it is gone."""
 _OTHERS: Final = {
     "VTODO": ("todo", "a task belongs to the mirror of kind todos"),
     "VJOURNAL": ("journal", "a journal entry is no event"),
@@ -69,12 +67,8 @@ class CalendarSource:
         return True
 
     def fingerprint(self) -> str | None:
-        """Names, sizes and times of all files, and the zone."""
-        digest = hashlib.sha256(self._zone.key.encode())
-        for place in places.found(self._paths):
-            seen = (place.where,) if isinstance(place, Skipped) else (place.name, place.size, place.mtime_ns)
-            digest.update(f"{seen!r}\n".encode("utf-8", "replace"))
-        return digest.hexdigest()
+        """What the files are, and the zone."""
+        return fingerprint(places.found(self._paths), self._zone.key)
 
     def entries(self) -> Iterator[Entry]:
         """Series in the order in which their first component is found. Raises SourceError where a path is gone."""
@@ -105,7 +99,7 @@ class _Index:
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
-        self._files: list[Place] = []
+        self._files: list[SourceFile] = []
         self._heads: list[_Head] = []
         self._rows = array("q")  # per event: head, offset, length, line
         self._by_uid: dict[bytes, int | list[int]] = {}
@@ -118,7 +112,7 @@ class _Index:
         while self._open:
             self._open.popitem()[1].close()
 
-    def read(self, place: Place) -> Iterator[Skipped]:
+    def read(self, place: SourceFile) -> Iterator[Skipped]:
         """The first pass over a file: remember its events, yield what is no event."""
         self._files.append(place)
         number, first = len(self._files) - 1, len(self._heads)
@@ -139,11 +133,11 @@ class _Index:
                     yield _other(place, found)
         except OSError as error:
             why = error.strerror or str(error)
-            yield Skipped(place.name, "unreadable_file", why, "give this user the right to read it", place.name)
+            yield Skipped(place.label, "unreadable_file", why, "give this user the right to read it", place.label)
             return
         if not seen and place.size and not self._is_calendar(number):
             reason = "there is no calendar in it"
-            yield Skipped(place.name, "no_calendar", reason, "export the calendar as .ics", place.name)
+            yield Skipped(place.label, "no_calendar", reason, "export the calendar as .ics", place.label)
 
     def series(self) -> Iterator[Entry]:
         """The second pass: the note of each UID, and what became of its components."""
@@ -182,11 +176,11 @@ class _Index:
         for row in rows:
             head, _, _, line = self._rows[row * 4 : row * 4 + 4]
             place = self._files[self._heads[head].file]
-            here = f"{place.name}:{line}"
-            origin, where = origin or place.name, where or here
+            here = f"{place.label}:{line}"
+            origin, where = origin or place.label, where or here
             if len(copies) >= _MOST_COPIES:
                 reason = f"one UID has more than {_MOST_COPIES:,} components"
-                yield Skipped(here, "too_many_copies", reason, _MEND, place.name)
+                yield Skipped(here, "too_many_copies", reason, _MEND, place.label)
                 continue
             try:
                 copies.append(self._copy(row))
@@ -200,7 +194,7 @@ class _Index:
         if series is None:
             silent = all(copy.cancels or copy.method for copy in copies)
             reason = "it does not say when it is" + (", as a cancellation or an answer need not" if silent else "")
-            fix, there = ("nothing to do", LEFT_OUT) if silent else (_MEND, origin)
+            fix, there = ("nothing to do", "") if silent else (_MEND, origin)
             for _ in copies:
                 yield Skipped(where, "no_start", reason, fix, there, counts=not silent)
             return
@@ -212,7 +206,7 @@ class _Index:
         }
         for code, (count, reason) in counts.items():
             for _ in range(count):
-                yield Skipped(where, code, reason, "nothing to do", LEFT_OUT, counts=False)
+                yield Skipped(where, code, reason, "nothing to do", counts=False)
 
     def _copy(self, row: int) -> Copy:
         head, offset, length, line = self._rows[row * 4 : row * 4 + 4]
@@ -273,12 +267,12 @@ def _tell(head: _Head, fact: Fact) -> None:
         head.name = head.name or text
 
 
-def _other(place: Place, piece: Piece) -> Skipped:
+def _other(place: SourceFile, piece: Piece) -> Skipped:
     code, reason = _OTHERS.get(piece.name, ("other_component", "it is no event"))
-    return Skipped(f"{place.name}:{piece.line}", code, reason, "nothing to do", LEFT_OUT, counts=False)
+    return Skipped(f"{place.label}:{piece.line}", code, reason, "nothing to do", counts=False)
 
 
-def _unread(where: str, place: Place, error: EventError | OSError) -> Skipped:
+def _unread(where: str, place: SourceFile, error: EventError | OSError) -> Skipped:
     if isinstance(error, EventError):
-        return Skipped(where, error.code, error.what, error.fix or _MEND, place.name)
-    return Skipped(where, "unreadable_file", error.strerror or str(error), "put the file back", place.name)
+        return Skipped(where, error.code, error.what, error.fix or _MEND, place.label)
+    return Skipped(where, "unreadable_file", error.strerror or str(error), "put the file back", place.label)

@@ -6,7 +6,6 @@ records.py, logs.py), the shapes of the services (chatgpt.py, claude.py, session
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from kos_assets.writers.chats import archive, chatgpt, claude, logs, places, sessions, talk
-from kos_assets.writers.chats.places import Place
 from kos_assets.writers.chats.records import UNREAD, Readable, Record, Unreadable, records
 from kos_assets.writers.chats.shapes import Conversation, moment, sound_id
 from kos_assets.writers.contract import Entry, Skipped, SourceError
+from kos_assets.writers.listing import SourceFile, fingerprint
 
 _MADE_AS: Final = "1"
 _TEXTS: Final = frozenset(("mapping", "chat_messages")) | UNREAD
@@ -42,20 +41,13 @@ class ChatSource:
         return True
 
     def fingerprint(self) -> str | None:
-        """Names, sizes and times of all files, and the zone that times are written in."""
-        digest = hashlib.sha256(f"{_MADE_AS} {self._zone.key}".encode())
-        for place in places.found(self._paths):
-            if isinstance(place, Place):
-                said = f"\0{place.root}\0{place.inner}\0{place.size}\0{place.mtime_ns}"
-            else:
-                said = f"\0{place.where}\0{place.code}"
-            digest.update(said.encode("utf-8", "surrogateescape"))
-        return digest.hexdigest()
+        """What the files are, and the zone that times are written in."""
+        return fingerprint(places.found(self._paths), f"{_MADE_AS} {self._zone.key}")
 
     def entries(self) -> Iterator[Entry]:
         """W6: every conversation once, as one note or as numbered parts. Raises SourceError where nothing is there."""
         every = list(places.found(self._paths))
-        found = [place for place in every if isinstance(place, Place)]
+        found = [place for place in every if isinstance(place, SourceFile)]
         if not found:
             raise SourceError(
                 "There is no chat export and no session log in " + ", ".join(map(str, self._paths)) + ".",
@@ -63,10 +55,10 @@ class ChatSource:
                 fix="Put the export there as it was downloaded, or change path in kos.toml.",
             )
         yield from (place for place in every if isinstance(place, Skipped))
-        yield from self._accounts([place for place in found if place.kind != "jsonl"])
-        yield from self._sessions([place for place in found if place.kind == "jsonl"])
+        yield from self._accounts([place for place in found if places.kind_of(place) != "jsonl"])
+        yield from self._sessions([place for place in found if places.kind_of(place) == "jsonl"])
 
-    def _accounts(self, exports: Sequence[Place]) -> Iterator[Entry]:
+    def _accounts(self, exports: Sequence[SourceFile]) -> Iterator[Entry]:
         best = self._best(exports)
         for number, stream in enumerate(_streams(exports)):
             if isinstance(stream, Skipped):
@@ -95,7 +87,7 @@ class ChatSource:
             return
         yield from self._notes(conversation, where)
 
-    def _best(self, exports: Sequence[Place]) -> dict[str, tuple[Rank, Spot]]:
+    def _best(self, exports: Sequence[SourceFile]) -> dict[str, tuple[Rank, Spot]]:
         """Where the newest copy of each conversation is: by its update, then its size, then the first. Empty where
         only one text is there, which is then read only once."""
         best: dict[str, tuple[Rank, Spot]] = {}
@@ -117,25 +109,25 @@ class ChatSource:
         at = moment(value.get("update_time", value.get("updated_at")), self._zone)
         return at.timestamp() if at is not None else 0.0
 
-    def _sessions(self, found: Sequence[Place]) -> Iterator[Entry]:
-        kept: dict[str, Place] = {}
+    def _sessions(self, found: Sequence[SourceFile]) -> Iterator[Entry]:
+        kept: dict[str, SourceFile] = {}
         for place in found:
-            stem = Path(place.name).stem
-            if stem.startswith("agent-") or "/subagents/" in f"/{place.name}":
+            stem = Path(place.label).stem
+            if stem.startswith("agent-") or "/subagents/" in f"/{place.label}":
                 reason = "it is what a sub-agent did, not the conversation"
-                yield Skipped(place.name, "subagent", reason, "nothing to do", origin=f"log:{place.name}", counts=False)
+                yield Skipped(place.label, "subagent", reason, "nothing to do", counts=False)
                 continue
             other = kept.get(stem.casefold())
             if other is None or place.size > other.size:
                 kept[stem.casefold()] = place
             if other is not None:
-                yield _older(place.name if kept[stem.casefold()] is other else other.name, 0)
+                yield _older(place.label if kept[stem.casefold()] is other else other.label, 0)
         for place in kept.values():
             yield from self._session(place)
 
-    def _session(self, place: Place) -> Iterator[Entry]:
+    def _session(self, place: SourceFile) -> Iterator[Entry]:
         log, bad = sessions.SessionLog(self._zone), 0
-        origin = Path(place.name).name
+        origin = Path(place.label).name
         try:
             with places.opened(place) as file:
                 for line in logs.lines(file):
@@ -146,24 +138,25 @@ class ChatSource:
                     if bad <= _MOST_BAD_LINES:
                         yield _bad_line(place, line, origin)
         except OSError as error:
-            yield Skipped(place.name, "unreadable", error.strerror or str(error), "give the right to read it", origin)
+            yield Skipped(
+                place.label, "unreadable_file", error.strerror or str(error), "give the right to read it", origin
+            )
             return
         if not log.recognised:
             yield Skipped(
-                place.name,
+                place.label,
                 "not_a_session",
                 "no line of a session is in it",
                 "nothing to do",
-                f"log:{origin}",
                 counts=False,
             )
             return
         if log.full:
             reason = f"more than {sessions.LARGEST_SESSION // 1_000_000} MB was said; what came later is left out"
-            yield Skipped(place.name, "too_large", reason, "begin a new session", origin)
+            yield Skipped(place.label, "too_large", reason, "begin a new session", origin)
         stem = Path(origin).stem
         chat_id = stem.casefold() if _UUID.fullmatch(stem) else log.session_id or sound_id(stem)
-        yield from self._notes(log.conversation(chat_id, origin), place.name)
+        yield from self._notes(log.conversation(chat_id, origin), place.label)
 
     def _notes(self, conversation: Conversation, where: str) -> Iterator[Entry]:
         told = False
@@ -171,21 +164,22 @@ class ChatSource:
             told = True
             yield item
         if not told:
-            origin = f"empty:{conversation.source}:{conversation.chat_id}"
-            yield Skipped(where, "empty", "nothing was said in it", "nothing to do", origin, counts=False)
+            yield Skipped(where, "empty", "nothing was said in it", "nothing to do", counts=False)
 
 
-def _streams(exports: Sequence[Place]) -> Iterator[tuple[str, Readable] | Skipped]:
+def _streams(exports: Sequence[SourceFile]) -> Iterator[tuple[str, Readable] | Skipped]:
     """Every text of conversations in the exports, each open until the next is asked for."""
     for place in exports:
         try:
             with places.opened(place) as file:
-                if place.kind == "zip":
-                    yield from archive.members(file, place.name)
+                if places.kind_of(place) == "zip":
+                    yield from archive.members(file, place.label)
                 else:
-                    yield place.name, file
+                    yield place.label, file
         except OSError as error:
-            yield Skipped(place.name, "unreadable", error.strerror or str(error), "give this user the right to read it")
+            yield Skipped(
+                place.label, "unreadable_file", error.strerror or str(error), "give this user the right to read it"
+            )
 
 
 def _external_id(value: Any) -> str:
@@ -202,12 +196,12 @@ def _external_id(value: Any) -> str:
 def _older(where: str, number: int) -> Skipped:
     reason, fix = "a newer copy of the same conversation counts", "nothing to do"
     spot = f"{where}:{number}" if number else where
-    return Skipped(spot, "older_copy", reason, fix, origin=f"older:{spot}", counts=False)
+    return Skipped(spot, "older_copy", reason, fix, counts=False)
 
 
-def _bad_line(place: Place, line: logs.BadLine, origin: str) -> Skipped:
-    where = f"{place.name}:{line.number}"
+def _bad_line(place: SourceFile, line: logs.BadLine, origin: str) -> Skipped:
+    where = f"{place.label}:{line.number}"
     if line.unfinished:
         reason, fix = "the line is still being written", "the next run reads it"
-        return Skipped(where, "unfinished_line", reason, fix, f"log:{origin}", counts=False)
+        return Skipped(where, "unfinished_line", reason, fix, counts=False)
     return Skipped(where, "bad_line", line.reason, "nothing else of the log is touched by it", origin)

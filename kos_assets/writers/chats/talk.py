@@ -14,6 +14,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from kos_assets.domain.frame import cut_recalled
+from kos_assets.domain.markdown_lines import open_fence
 from kos_assets.writers.chats.shapes import Conversation, Message, Speaker
 from kos_assets.writers.contract import Item, Value
 
@@ -89,7 +90,6 @@ def items(conversation: Conversation, zone: ZoneInfo, *, largest: int = LARGEST_
     facts |= {"url": conversation.url} if conversation.url else {}
     facts |= dict(conversation.properties)
     facts |= {"other_branches": conversation.other_branches} if conversation.other_branches else {}
-    facts |= {"recalled_cut": recalled} if recalled else {}
     base = f"{conversation.source}:{conversation.chat_id}"
     for number, part in enumerate(_parts(turns, zone, largest), start=1):
         at = part.last or conversation.updated or started
@@ -103,6 +103,7 @@ def items(conversation: Conversation, zone: ZoneInfo, *, largest: int = LARGEST_
             properties={**facts, "messages": part.messages} | ({"part": number} if number > 1 else {}),
             origin=conversation.origin,
             started=started.astimezone(zone) if started is not None else None,
+            recalled_cut=recalled if number == 1 else 0,
         )
 
 
@@ -214,14 +215,5 @@ def _unwrapped(words: str, tags: re.Pattern[str]) -> str:
 
 def _closed(words: str) -> str:
     """With every code fence closed, so that it does not swallow the turns after it."""
-    fence = ""
-    for line in words.splitlines():
-        found = _FENCE.match(line)
-        if found is None:
-            continue
-        mark, rest = found[1], found[2]
-        if not fence and not (mark[0] == "`" and "`" in rest):
-            fence = mark
-        elif fence and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
-            fence = ""
+    fence = open_fence(words)
     return f"{words}\n{fence}" if fence else words

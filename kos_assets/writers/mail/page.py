@@ -89,8 +89,8 @@ def _item(span: Span, part: _Part, title: str, number: int) -> Item:
     facts |= {"first": _day(span.first)} if span.first is not None else {}
     facts |= {"last": _day(span.last)} if span.last is not None else {}
     facts |= {"part": number, "messages_here": part.messages} if number > 1 else {}
-    facts |= {"recalled_cut": part.recalled_cut} if part.recalled_cut else {}
     return Item(
+        recalled_cut=part.recalled_cut,
         external_id=span.external_id if number == 1 else f"{span.external_id}#{number}",
         title=title if number == 1 else f"{title} (part {number})",
         body="\n\n".join(part.blocks),

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from kos_assets.domain.markdown_lines import fence_of
+
 _QUOTE = re.compile(r"(?:>[ ]?)+")
 _UU_BEGIN = re.compile(r"begin [0-7]{3,4} (\S.{0,200})")
 _UU_LINE = re.compile(r"[\x20-\x60]{1,120}")
@@ -25,7 +27,6 @@ _FENCE = re.compile(r"^([ \t>]{0,12})(`{3,}|~{3,})[ \t]*([^`\n]+)$", re.MULTILIN
 _INLINE_QUERY = re.compile(r"`(?=\$?=)")
 _HEADING = re.compile(r"^([ \t]{0,3}(?:>[ ]?){0,9})(?=#{1,6}(?:[ \t]|$))", re.MULTILINE)
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:={1,}|-{1,})[ ]*")
-_OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u2060\u202a-\u202e\u2066-\u2069\ufeff]"
 )
@@ -79,21 +80,16 @@ def headings_shown(text: str) -> str:
 
 def closed(text: str) -> str:
     """A text that can be followed by another: every code fence closed, no line underlined into a heading."""
-    fence, before, kept = "", "", []
+    fence, before, kept = None, "", []
     for row in text.split("\n"):
         line = row
-        found = _OPEN_FENCE.match(line)
-        if found is not None:
-            mark, rest = found[1], found[2]
-            if not fence and not (mark[0] == "`" and "`" in rest):
-                fence = mark
-            elif fence and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
-                fence = ""
-        elif not fence and before.strip() and _UNDERLINE.fullmatch(line) is not None:
+        if fence is not None:
+            fence = None if fence.closed_by(line) else fence
+        elif (fence := fence_of(line)) is None and before.strip() and _UNDERLINE.fullmatch(line) is not None:
             line = "\\" + line.strip()
         kept.append(line)
         before = line
-    return "\n".join([*kept, fence] if fence else kept)
+    return "\n".join([*kept, fence.mark] if fence is not None else kept)
 
 
 def _unflowed(lines: list[str], *, joined: bool) -> list[str]:

@@ -17,7 +17,7 @@ from kos_assets.writers.mail.dates import sent
 from kos_assets.writers.mail.headers import Fields
 from kos_assets.writers.mail.mbox import Span
 from kos_assets.writers.mail.people import Person, is_one_of, people
-from kos_assets.writers.mail.places import LEFT_OUT, Box
+from kos_assets.writers.mail.places import Box
 from kos_assets.writers.mail.threads import Letter
 
 _APPLE_DELETED: Final = 1 << 1
@@ -70,7 +70,7 @@ class Register:
         found = headers.fields(span.head)
         left_out = _left_out(box, span, found)
         if left_out is not None:
-            yield Skipped(where, *left_out, "nothing to do", LEFT_OUT, counts=False)
+            yield Skipped(where, *left_out, "nothing to do", counts=False)
             return
         letter = self._letter(number, span, found, descriptor)
         place = self._places.get(letter.name)
@@ -84,7 +84,7 @@ class Register:
         if self.letters[place].partial and not letter.partial:
             letter.mine = letter.mine or self.letters[place].mine
             self.letters[place] = letter
-        yield Skipped(where, "duplicate", _DUPLICATE, "nothing to do", LEFT_OUT, counts=False)
+        yield Skipped(where, "duplicate", _DUPLICATE, "nothing to do", counts=False)
 
     def _same(self, one: Letter, other: Letter) -> bool:
         """Whether two messages of one id are copies: programs that count their ids anew give one id twice."""
@@ -135,8 +135,10 @@ class Register:
 
 def _spans(box: Box, descriptor: int) -> Iterator[Span]:
     if box.kind == "mbox":
-        return mbox.spans(descriptor, box.size)
-    return iter((mbox.emlx(descriptor, box.size) if box.kind == "emlx" else mbox.whole(descriptor, box.size),))
+        return mbox.spans(descriptor, box.file.size)
+    return iter(
+        (mbox.emlx(descriptor, box.file.size) if box.kind == "emlx" else mbox.whole(descriptor, box.file.size),)
+    )
 
 
 def _left_out(box: Box, span: Span, found: Fields) -> tuple[str, str] | None:

@@ -6,8 +6,6 @@ Here: the order of things, which threads count, and their ids. Not here: files (
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
@@ -18,18 +16,17 @@ from zoneinfo import ZoneInfo
 
 from kos_assets.domain.mirrors import MirrorSettings
 from kos_assets.errors import ConfigError
-from kos_assets.vault import files
 from kos_assets.writers.contract import Entry, Item, Skipped, SourceError
+from kos_assets.writers.listing import fingerprint
 from kos_assets.writers.mail import mbox, page, places
 from kos_assets.writers.mail.dates import from_epoch
 from kos_assets.writers.mail.message import Message, read_message
-from kos_assets.writers.mail.places import LEFT_OUT
 from kos_assets.writers.mail.register import Register
 from kos_assets.writers.mail.threads import Letter, grouped
-from kos_assets.writers.note import note_id_of, read_mirrored
+from kos_assets.writers.note import note_id_of
+from kos_assets.writers.standing import Standing
 
 _MADE_AS: Final = "1"
-_LARGEST_NOTE: Final = 16 << 20
 
 
 def open_source(mirror: MirrorSettings, *, vault: Path, data_dir: Path, zone: ZoneInfo) -> MailSource:  # noqa: ARG001
@@ -54,7 +51,7 @@ def open_source(mirror: MirrorSettings, *, vault: Path, data_dir: Path, zone: Zo
             fix='Write "you@example.org", or "@example.org" for all addresses there.',
         )
     places.check(mirror.paths)
-    notes = Path(mirror.folder or mirror.name)
+    notes = mirror.folder or mirror.name
     return MailSource(
         mirror.paths, own=own, all_threads=all_threads, zone=zone, vault=vault, notes=notes, name=mirror.name
     )
@@ -71,7 +68,7 @@ class MailSource:
         all_threads: bool,
         zone: ZoneInfo,
         vault: Path,
-        notes: Path,
+        notes: str,
         name: str,
     ) -> None:
         self._paths, self._own, self._all, self._zone = tuple(paths), tuple(own), all_threads, zone
@@ -83,11 +80,8 @@ class MailSource:
         return True
 
     def fingerprint(self) -> str | None:
-        """Names, sizes and times of all files, the zone, and whose mail it is."""
-        digest = hashlib.sha256(f"{_MADE_AS} {self._zone.key} {self._all} {self._own}".encode())
-        for stamp in places.stamps(self._paths):
-            digest.update(b"\0\0" + stamp.encode("utf-8", "surrogateescape"))
-        return digest.hexdigest()
+        """What the files are, the zone, and whose mail it is."""
+        return fingerprint(places.files_of(self._paths), f"{_MADE_AS} {self._zone.key} {self._all} {self._own}")
 
     def entries(self) -> Iterator[Entry]:
         """W3: every thread that the owner wrote in (or every thread) as one note. Each message is in one note or is one
@@ -111,7 +105,9 @@ class MailSource:
                 yield from (_not_replied(register, letter) for letter in letters)
                 continue
             if standing is None:
-                standing = _standing(self._vault, self._notes, self._name)
+                known = Standing(self._vault, self._name, self._notes)
+                known.look()
+                standing = {one: found.gone_since is not None for one, (_, found) in known.notes.items()}
             yield from self._thread(register, letters, standing)
 
     def _thread(self, register: Register, letters: Sequence[Letter], standing: dict[UUID, bool]) -> Iterator[Entry]:
@@ -148,7 +144,7 @@ class MailSource:
 
 def _not_replied(register: Register, letter: Letter) -> Skipped:
     reason, fix = "you wrote nothing in this thread", "nothing to do; all_threads = true takes it in"
-    return Skipped(register.where(letter), "not_replied", reason, fix, LEFT_OUT, counts=False)
+    return Skipped(register.where(letter), "not_replied", reason, fix, counts=False)
 
 
 def _thread_id(register: Register, letters: Sequence[Letter], standing: dict[UUID, bool], mirror: str) -> str:
@@ -163,27 +159,3 @@ def _thread_id(register: Register, letters: Sequence[Letter], standing: dict[UUI
         if kept:
             return min(kept, key=lambda one: one[0])[1]
     return names[0]
-
-
-def _standing(vault: Path, folder: Path, mirror: str) -> dict[UUID, bool]:
-    """The notes of this mirror that stand in the vault, and whether each is marked as gone. Links are not followed."""
-    found: dict[UUID, bool] = {}
-    for where, folders, names in os.walk(vault / folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.endswith(".md") or name.startswith("."):
-                continue
-            data = _note(vault, (Path(where) / name).relative_to(vault).as_posix())
-            note = read_mirrored(data, mirror) if data is not None else None
-            if note is not None:
-                found.setdefault(note.note_id, note.gone_since is not None)
-    return found
-
-
-def _note(vault: Path, path: str) -> bytes | None:
-    try:
-        with files.parent_of(vault, path) as (folder, name):
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            return files.read_all(folder, name, status.st_size) if status.st_size <= _LARGEST_NOTE else None
-    except OSError:
-        return None

@@ -49,8 +49,7 @@ def properties(meeting: Meeting, files: list[str]) -> dict[str, Value]:
     found |= {"url": meeting.url} if meeting.url else {}
     found |= {"language": meeting.language} if meeting.language else {}
     found |= {"files": files}
-    found |= {"encoding": meeting.encoding} if meeting.encoding else {}
-    return found | ({"recalled_cut": meeting.recalled_cut} if meeting.recalled_cut else {})
+    return found | ({"encoding": meeting.encoding} if meeting.encoding else {})
 
 
 def _top(meeting: Meeting) -> str:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from kos_assets.vault import dates
+from kos_assets.writers.decoding import decoded
 from kos_assets.writers.meetings import cues, markdown, roles
 from kos_assets.writers.meetings.clock import duration_of
-from kos_assets.writers.meetings.decoding import decoded
 from kos_assets.writers.meetings.meeting import Flaws, Meeting, UnreadableMeetingError
 from kos_assets.writers.meetings.names import is_person, merged
 from kos_assets.writers.meetings.records import value_of
@@ -32,7 +32,10 @@ def parse(data: bytes, suffix: str, zone: dt.tzinfo = dt.UTC) -> tuple[Meeting, 
     The only error is UnreadableMeetingError: no text, no meeting, or more than the bounds allow. Nothing outside the
     bytes is looked at, so that the same bytes give the same meetings.
     """
-    text, encoding = decoded(data)
+    read = decoded(data)
+    if read is None:
+        raise UnreadableMeetingError("binary", "the file is no text", "export it as text, or remove it from there")
+    text, encoding = read
     cutter = Cutter()
     suffix = suffix.lower()
     if suffix not in _JSON and text.count("\n") > MOST_ROWS:

@@ -20,11 +20,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from kos_assets.writers.contract import Entry, Item, Skipped
+from kos_assets.writers.listing import SourceFile, fingerprint, read_whole
 from kos_assets.writers.meetings import merging
 from kos_assets.writers.meetings.meeting import Meeting, UnreadableMeetingError
 from kos_assets.writers.meetings.page import bodies, properties
 from kos_assets.writers.meetings.parsing import parse
-from kos_assets.writers.meetings.places import Place, found, read
+from kos_assets.writers.meetings.places import LARGEST, found, stem_of
 
 RECIPE: Final = 1
 """Raise it with any change of what the same files give: the next run reads them anew."""
@@ -38,7 +39,7 @@ class _Group:
 
     name: str
     key: str
-    places: tuple[Place, ...]
+    places: tuple[SourceFile, ...]
 
 
 class MeetingSource:
@@ -54,17 +55,13 @@ class MeetingSource:
         return True
 
     def fingerprint(self) -> str:
-        """Names, sizes and times of the files. Raises SourceError."""
-        digest = hashlib.sha256(f"{RECIPE} {self._zone}".encode())
-        for entry in found(self._paths, self._without):
-            facts = (entry.label, entry.size, entry.mtime_ns) if isinstance(entry, Place) else (entry,)
-            digest.update(f"{facts}\n".encode("utf-8", "replace"))
-        return digest.hexdigest()
+        """What the files are, and how notes are made of them. Raises SourceError."""
+        return fingerprint(found(self._paths, self._without), f"{RECIPE} {self._zone}")
 
     def entries(self) -> Iterator[Entry]:
         """Meetings in the order of their files. Memory: the names of all files, and one meeting."""
         self._seen = {}
-        places: list[Place] = []
+        places: list[SourceFile] = []
         for entry in found(self._paths, self._without):
             if isinstance(entry, Skipped):
                 yield _of_group(entry)
@@ -74,9 +71,9 @@ class MeetingSource:
             yield from self._group(group)
 
     def _group(self, group: _Group) -> Iterator[Entry]:
-        told: list[tuple[Place, Meeting]] = []
+        told: list[tuple[SourceFile, Meeting]] = []
         for place in group.places:
-            data = read(place)
+            data = read_whole(place, LARGEST)
             if isinstance(data, Skipped):
                 yield replace(data, origin=group.name)
                 if data.code != "too_large":  # the note stays as it is, rather than lose what that file tells
@@ -97,7 +94,7 @@ class MeetingSource:
         if told:
             yield from self._told(group, told)
 
-    def _told(self, group: _Group, told: Sequence[tuple[Place, Meeting]]) -> Iterator[Entry]:
+    def _told(self, group: _Group, told: Sequence[tuple[SourceFile, Meeting]]) -> Iterator[Entry]:
         meeting, unused = merging.one([(place.suffix, one) for place, one in told])
         for number in unused:
             label = told[number][0].label
@@ -108,11 +105,11 @@ class MeetingSource:
             yield Skipped(group.name, "same_meeting", reason, "delete the older export", group.name)
             return
         when = merging.sharper([meeting.when, merging.in_name(group.places[0].label, self._zone)])
-        title = meeting.title or merging.title_of(group.places[0].stem)
+        title = meeting.title or merging.title_of(stem_of(group.places[0].name))
         meeting = replace(meeting, when=when, title=title)
         yield from _items(meeting, group.key, [place for place, _ in told], group.name, self._zone)
 
-    def _several(self, place: Place, meetings: Sequence[Meeting]) -> Iterator[Entry]:
+    def _several(self, place: SourceFile, meetings: Sequence[Meeting]) -> Iterator[Entry]:
         """The meetings of an export of many: each is known by the export's own id, else by its title and start."""
         for meeting in meetings:
             if self._is_known(meeting.meeting_id, place.label):
@@ -130,23 +127,23 @@ class MeetingSource:
         return known
 
 
-def _groups(places: Sequence[Place], zone: dt.tzinfo) -> Iterator[_Group]:
+def _groups(places: Sequence[SourceFile], zone: dt.tzinfo) -> Iterator[_Group]:
     """Files with one stem in one folder, in the order of their names."""
-    together: dict[tuple[str, str], list[Place]] = {}
+    together: dict[tuple[str, str], list[SourceFile]] = {}
     for place in places:
-        together.setdefault((place.folder.casefold(), place.stem.casefold()), []).append(place)
+        together.setdefault((place.folder.casefold(), stem_of(place.name).casefold()), []).append(place)
     dated = {stem: merging.in_name(f"{stem}.x", zone) is not None for _, stem in together}
     often = Counter(stem for _, stem in together)
     for folder, stem in sorted(together):
         group = together[folder, stem]
         first = group[0]
-        name = f"{first.folder}/{first.stem}" if first.folder else first.stem
+        name = f"{first.folder}/{stem_of(first.name)}" if first.folder else stem_of(first.name)
         free = dated[stem] and often[stem] == 1
         key = f"meeting:{stem}" if free or not folder else f"meeting:{folder}/{stem}"
         yield _Group(name, key, tuple(group))
 
 
-def _items(meeting: Meeting, key: str, places: Sequence[Place], origin: str, zone: ZoneInfo) -> Iterator[Item]:
+def _items(meeting: Meeting, key: str, places: Sequence[SourceFile], origin: str, zone: ZoneInfo) -> Iterator[Item]:
     """The meeting's note, and those in which it goes on when it is very long."""
     at, written_in = merging.local(meeting.when, zone) if meeting.when is not None else (None, None)
     title = meeting.title or "Meeting"
@@ -162,6 +159,7 @@ def _items(meeting: Meeting, key: str, places: Sequence[Place], origin: str, zon
             properties=properties(meeting, [place.label for place in places]),
             folder=places[0].folder,
             origin=origin,
+            recalled_cut=meeting.recalled_cut if number == 1 else 0,
         )
 
 
@@ -169,11 +167,11 @@ def _of_group(entry: Skipped) -> Skipped:
     """What could not be opened, with the origin of the note that it may belong to."""
     if not entry.origin or not entry.counts:
         return entry
-    place = Place(Path(), "", entry.origin, "", 0, 0)
-    return replace(entry, origin=f"{place.folder}/{place.stem}" if place.folder else place.stem)
+    folder, slash, name = entry.origin.rpartition("/")
+    return replace(entry, origin=f"{folder}{slash}{stem_of(name)}")
 
 
-def _flaws(place: Place, meeting: Meeting, origin: str) -> Iterator[Skipped]:
+def _flaws(place: SourceFile, meeting: Meeting, origin: str) -> Iterator[Skipped]:
     for flaw in meeting.flaws:
         yield Skipped(f"{place.label}:{flaw.line}", flaw.code, flaw.reason, flaw.fix, origin)
     more = meeting.flaw_count - len(meeting.flaws)

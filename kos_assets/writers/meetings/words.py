@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from kos_assets.domain.frame import FRAME_START, cut_recalled
+from kos_assets.domain.markdown_lines import open_fence
 
 LONGEST_LINE: Final = 20_000
 """Characters of something said at once; a longer one is cut into several."""
@@ -69,21 +70,6 @@ def whole(markdown: str) -> str:
         place = text.rfind("%%")
         text = f"{text[:place]}%\\%{text[place + 2 :]}"
     return text
-
-
-def open_fence(text: str) -> str:
-    """The fence that is still open at the text's end, or nothing."""
-    fence = ""
-    for line in text.splitlines():
-        found = _FENCE.match(line)
-        if found is None:
-            continue
-        mark, rest = found[1], found[2]
-        if not fence and not (mark[0] == "`" and "`" in rest):
-            fence = mark
-        elif fence and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
-            fence = ""
-    return fence
 
 
 def below(markdown: str, level: int) -> str:

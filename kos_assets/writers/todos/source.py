@@ -8,7 +8,6 @@ A unit that has a file which cannot be read gives nothing this time: its notes s
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,10 +18,11 @@ from zoneinfo import ZoneInfo
 
 from kos_assets.vault import frontmatter
 from kos_assets.writers.contract import Entry, Skipped
+from kos_assets.writers.listing import SourceFile, fingerprint
 from kos_assets.writers.note import MIRROR_KEY
 from kos_assets.writers.todos import obsidian, taskwarrior, todotxt, vtodo
 from kos_assets.writers.todos.lists import ListOf, item_of
-from kos_assets.writers.todos.places import Place, Text, found, read, unit_name
+from kos_assets.writers.todos.places import Text, form_of, found, is_template, read, stem_of, unit_name
 from kos_assets.writers.todos.task import Found, Left, Task
 from kos_assets.writers.todos.taskwarrior import Record
 from kos_assets.writers.todos.vtodo import Component
@@ -46,40 +46,36 @@ class TodoSource:
         return True
 
     def fingerprint(self) -> str:
-        """Names, sizes, times and rights of the files. Raises SourceError."""
-        digest = hashlib.sha256(f"{RECIPE} {self._zone}".encode())
-        for entry in found(self._paths, self._without):
-            facts = (entry.label, entry.size, entry.mtime_ns, entry.mode) if isinstance(entry, Place) else (entry,)
-            digest.update(f"{facts}\n".encode("utf-8", "replace"))
-        return digest.hexdigest()
+        """What the files are, and how notes are made of them. Raises SourceError."""
+        return fingerprint(found(self._paths, self._without), f"{RECIPE} {self._zone}")
 
     def entries(self) -> Iterator[Entry]:
         """Lists in the order of their files. Memory: one unit (a file; a folder of .ics; all Taskwarrior exports)."""
-        together: dict[tuple[str, str], list[Place]] = {}
+        together: dict[tuple[str, str], list[SourceFile]] = {}
         for entry in found(self._paths, self._without):
             if isinstance(entry, Skipped):
                 yield entry
-            elif entry.form == "markdown":
+            elif form_of(entry) == "markdown":
                 yield from self._note(entry)
             else:
                 together.setdefault(_unit(entry), []).append(entry)
         for unit in sorted(together):
             places = together[unit]
-            if places[0].form == "todo.txt":
+            if form_of(places[0]) == "todo.txt":
                 yield from self._todotxt(places)
-            elif places[0].form == "vtodo":
+            elif form_of(places[0]) == "vtodo":
                 yield from self._calendars(places)
             else:
                 yield from self._taskwarrior(places)
 
-    def _note(self, place: Place) -> Iterator[Entry]:
+    def _note(self, place: SourceFile) -> Iterator[Entry]:
         read_text = read(place, place.label)
         if isinstance(read_text, Skipped):
             yield read_text
             return
         head = frontmatter.parse(read_text.text[: frontmatter.MAX_BYTES + 1024].encode("utf-8", "replace"))
         reason = code = ""
-        if place.template:
+        if is_template(place):
             reason, code = "it stands in a template", "template"
         elif MIRROR_KEY in head.properties:
             reason, code = "a mirror wrote the note that it stands in", "mirrored"
@@ -92,10 +88,10 @@ class TodoSource:
                 yield _skipped(left, place.label, place.label)
             else:
                 tasks.append((place.label, each))
-        which = ListOf(_id("obsidian", place.label), place.stem, place.label, "obsidian", place.folder)
+        which = ListOf(_id("obsidian", place.label), stem_of(place), place.label, "obsidian", place.folder)
         yield from _listed(replace(which, encoding=read_text.encoding), tasks)
 
-    def _todotxt(self, places: Sequence[Place]) -> Iterator[Entry]:
+    def _todotxt(self, places: Sequence[SourceFile]) -> Iterator[Entry]:
         """A todo.txt and its done.txt: a note per project, and one for what has none."""
         unit = unit_name(places[0].label)
         texts = [(place, read(place, unit)) for place in places]
@@ -119,7 +115,7 @@ class TodoSource:
             which = ListOf(_id("todo.txt", unit, project), project or stem, unit, "todo.txt", places[0].folder, project)
             yield from _listed(replace(which, encoding=encoding), projects[project])
 
-    def _calendars(self, places: Sequence[Place]) -> Iterator[Entry]:
+    def _calendars(self, places: Sequence[SourceFile]) -> Iterator[Entry]:
         """A folder's .ics files: a list each, except those that hold one task and are called after it; the folder is
         the list of these."""
         origin = f"{places[0].folder}/"
@@ -137,7 +133,9 @@ class TodoSource:
             if _is_single(place, tasks):
                 single += tasks
                 continue
-            which = ListOf(_id("vtodo", place.label), calendar.name or place.stem, place.label, "vtodo", place.folder)
+            which = ListOf(
+                _id("vtodo", place.label), calendar.name or stem_of(place), place.label, "vtodo", place.folder
+            )
             yield from _settled(replace(which, encoding=text.encoding), vtodo.settled(tasks))
         if not whole:
             reason = "a file of the folder cannot be read, so that its list stays as it is"
@@ -147,7 +145,7 @@ class TodoSource:
         named = ListOf(_id("vtodo", origin), name or places[0].root.name or "Calendar", origin, "vtodo", above)
         yield from _settled(named, vtodo.settled(single))
 
-    def _taskwarrior(self, places: Sequence[Place]) -> Iterator[Entry]:
+    def _taskwarrior(self, places: Sequence[SourceFile]) -> Iterator[Entry]:
         """All exports together: a note per project, and one for what has none."""
         records: list[Record] = []
         whole, encoding = True, ""
@@ -177,7 +175,7 @@ class TodoSource:
             yield from _listed(which, projects[project])
 
 
-def _export(place: Place) -> Text | Skipped:
+def _export(place: SourceFile) -> Text | Skipped:
     """The text of an export of Taskwarrior."""
     text = read(place, _TASKWARRIOR)
     if isinstance(text, Skipped):
@@ -191,11 +189,11 @@ def _export(place: Place) -> Text | Skipped:
     return text
 
 
-def _unit(place: Place) -> tuple[str, str]:
+def _unit(place: SourceFile) -> tuple[str, str]:
     """What is read together."""
-    if place.form == "todo.txt":
+    if form_of(place) == "todo.txt":
         return "1", unit_name(place.label)
-    return ("2", place.folder) if place.form == "vtodo" else ("3", "")
+    return ("2", place.folder) if form_of(place) == "vtodo" else ("3", "")
 
 
 def _id(form: str, unit: str, project: str = "") -> str:
@@ -227,9 +225,9 @@ def _settled(which: ListOf, found_tasks: Iterator[tuple[str, Found]]) -> Iterato
     yield from _listed(which, tasks)
 
 
-def _is_single(place: Place, tasks: Sequence[tuple[str, Component]]) -> bool:
+def _is_single(place: SourceFile, tasks: Sequence[tuple[str, Component]]) -> bool:
     uids = {each.uid for _, each in tasks}
-    return len(uids) == 1 and _plain(unquote(place.stem)) == _plain(uids.pop())
+    return len(uids) == 1 and _plain(unquote(stem_of(place))) == _plain(uids.pop())
 
 
 def _plain(text: str) -> str:

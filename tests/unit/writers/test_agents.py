@@ -434,7 +434,7 @@ def test_hostile_spool_files(house: House) -> None:
     report = house.run()
     assert report.written == 2
     told = [item.code for item in report.skipped]
-    assert sorted(told) == sorted(["bad_spool_file"] * len(bad) + ["unreadable", "too_large"])
+    assert sorted(told) == sorted(["bad_spool_file"] * len(bad) + ["unreadable_file", "too_large"])
     assert report.left_out == {"other_agent": 1}
     assert len(list(spool.glob("*.bad"))) == len(bad)
     again = house.run()

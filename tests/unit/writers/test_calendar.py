@@ -24,6 +24,7 @@ from kos_assets.vault import frontmatter
 from kos_assets.writers.calendar import CalendarSource, open_source, places
 from kos_assets.writers.calendar.cutting import Piece, pieces
 from kos_assets.writers.contract import Item, Skipped, SourceError
+from kos_assets.writers.listing import SourceFile
 from kos_assets.writers.mirror import MirrorReport, mirror
 from kos_assets.writers.note import render
 
@@ -309,7 +310,7 @@ def test_links_pipes_hidden_and_foreign_files_are_not_opened(tmp_path: Path) -> 
     write(folder, b"<html>login</html>", "page.ics")
     write(folder, b"", "empty.ics")
     assert [item.external_id for item in items(folder)] == ["one@x.example"]
-    assert codes(folder) == {"not_a_file": 2, "no_calendar": 1}
+    assert codes(folder) == {"link": 1, "not_a_file": 1, "no_calendar": 1}
 
 
 def test_settings_that_cannot_work_are_refused_at_once(tmp_path: Path) -> None:
@@ -387,7 +388,7 @@ def test_mutated_files_never_raise_and_always_add_up(changes: list[tuple[float, 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.ics"
         path.write_bytes(data)
-        with places.opened(places.Place(path, "", len(data), 0)) as stream:
+        with places.opened(SourceFile(path, "", "a.ics", len(data), 0, 0)) as stream:
             there = sum(isinstance(piece, Piece) and piece.name == "VEVENT" for piece in pieces(stream))
         found = list(source(path).entries())
     others = {"other_component", "no_calendar"}

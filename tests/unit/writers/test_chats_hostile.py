@@ -212,16 +212,16 @@ def test_links_pipes_and_hidden_files_are_not_opened(tmp_path: Path) -> None:
     (folder / "linked").symlink_to(outside)
     os.mkfifo(folder / "conversations-000.json")
     (folder / "s.jsonl").write_text(json.dumps({"type": "user", "uuid": "u", "message": {"content": "hi"}}) + "\n")
-    assert codes(folder) == ["not_a_file", "not_a_file", "item"]
+    assert codes(folder) == ["not_a_file", "link", "item"]
 
 
 def test_deep_folders_end(tmp_path: Path) -> None:
-    """V4: folders deeper than any export are not walked."""
-    deep = tmp_path / "/".join(["d"] * 40)
+    """V4: folders deeper than any export are not walked, and that is told."""
+    deep = tmp_path / "/".join(["d"] * 70)
     deep.mkdir(parents=True)
     (deep / "conversations.json").write_bytes(GOOD)
     (tmp_path / "conversations.json").write_bytes(GOOD)
-    assert codes(tmp_path) == ["item"]
+    assert codes(tmp_path) == ["too_deep", "item"]
 
 
 def test_names_that_are_no_text(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_text_after_a_cut_off_frame_in_another_message_stays() -> None:
     messages = (Message("You", f"a\n{FRAME_START}\n| x"), Message("Assistant", "b"))
     (item,) = talk.items(shapes.Conversation("claude", "i", "t", messages), ZONE)
     assert item.body == "**You**\n\na\n\n**Assistant**\n\nb"
-    assert item.properties["recalled_cut"] == 1
+    assert item.recalled_cut == 1
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_links_pipes_and_devices_are_not_opened(tmp_path: Path) -> None:
     (mail / "e.mbox.gz").write_bytes(b"\x1f\x8b")
     (mail / os.fsdecode(b"f\xff.eml")).write_bytes(letter(b"odd"))
     assert list(texts(mail)) == ["Topic one", "Topic odd"]
-    assert codes(mail) == ["not_a_file", "not_a_file", "not_a_file", "packed"]
+    assert codes(mail) == ["link", "link", "not_a_file", "packed"]
 
 
 def test_a_mailbox_that_changes_meanwhile_changes_no_note(tmp_path: Path) -> None:

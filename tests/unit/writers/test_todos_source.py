@@ -248,7 +248,7 @@ def test_a_file_that_cannot_be_read_leaves_its_notes_as_they_are(src: Path, monk
     monkeypatch.setattr(os, "open", refusing)
     report = run(src)
     assert (report.gone, report.updated, report.written) == (0, 0, 0)
-    assert [each.code for each in report.skipped] == ["unreadable"] * 3
+    assert [each.code for each in report.skipped] == ["unreadable_file"] * 3
     assert texts(src) == before
 
 

@@ -1,4 +1,4 @@
-"""A file's bytes as text, whatever wrote them (W2).
+"""The bytes of a source's file as text, whatever wrote them.
 
 Here: encodings and line ends. Not here: what the text means.
 """
@@ -9,7 +9,6 @@ import codecs
 from typing import Final
 
 from kos_assets.vault import textcode
-from kos_assets.writers.meetings.meeting import UnreadableMeetingError
 
 _UTF32: Final = {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"}
 _LIKELY: Final = (
@@ -21,18 +20,21 @@ _SAMPLE: Final = 64 * 1024
 _FEWEST: Final = 8
 
 
-def decoded(data: bytes) -> tuple[str, str]:
-    """The text with LF line ends, and the encoding's name where it was not UTF-8.
+def decoded(data: bytes) -> tuple[str, str] | None:
+    """The text with LF line ends, and the encoding's name where it was not UTF-8; None for what is no text.
 
     Order: UTF-32 and UTF-16 with a mark, UTF-16 of Latin text without one, UTF-8, else the likeliest. NULs and bytes
-    that no encoding knows become U+FFFD. Raises UnreadableMeetingError for what is no text.
+    that no encoding knows become U+FFFD.
     """
-    text, name = _decoded(data)
+    found = _decoded(data)
+    if found is None:
+        return None
+    text, name = found
     text = textcode.normal_newlines(text).removeprefix("\ufeff")
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in text else text, name
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
+def _decoded(data: bytes) -> tuple[str, str] | None:
     for mark, name in _UTF32.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace"), "utf-32"
@@ -41,7 +43,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
     if unmarked := _utf16_without_mark(data[:1024]):
         return data.decode(unmarked, "replace"), "utf-16"
     if textcode.is_binary(data):
-        raise UnreadableMeetingError("binary", "the file is no text", "export it as text, or remove it from there")
+        return None
     try:
         return data.decode(), ""
     except UnicodeDecodeError:
